@@ -105,11 +105,11 @@ def read_task(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
@@ -118,17 +118,17 @@ def read_task(
     rows in memory: a DataFrame, a list of dicts, a Dataset or a DatasetDict.
 
     Columns that aren't named are guessed, and the guess is said in the task's notes. `kind` is told from the labels
-    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers. `limit`
-    keeps that many rows of each split; `seed` decides the splits, or the demo's sentences. `root` is the folder in
-    which a task known by name lies. `skip_bad` leaves out rows that can't be used, and the notes say how many.
-    `without` leaves rows that mention certain words out of train and validation, or with `at_random` as many others.
-    An example's id is its file's name and the line it begins on.
+    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers, `tokens`
+    one of words with tags. `limit` keeps that many rows of each split; `seed` decides the splits, or the demo's
+    sentences. `root` is the folder in which a task known by name lies. `skip_bad` leaves out rows that can't be used,
+    and the notes say how many. `without` leaves rows that mention certain words out of train and validation, or with
+    `at_random` as many others. An example's id is its file's name and the line it begins on.
 
     Args:
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -145,11 +145,11 @@ def read_examples(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
@@ -165,7 +165,7 @@ def read_examples(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -190,11 +190,11 @@ def ablate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -221,7 +221,7 @@ def ablate(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -246,11 +246,11 @@ def bias(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -272,7 +272,7 @@ def bias(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -294,11 +294,11 @@ def change(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -317,7 +317,7 @@ def change(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -367,11 +367,11 @@ def contrast(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -400,7 +400,7 @@ def contrast(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -431,11 +431,11 @@ def contrastive(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -465,7 +465,7 @@ def contrastive(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -496,11 +496,11 @@ def erase(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -531,7 +531,7 @@ def erase(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -554,11 +554,11 @@ def features(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -579,7 +579,7 @@ def features(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -614,11 +614,11 @@ def finetune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -627,11 +627,11 @@ def finetune(
 ) -> Trained:
     """Train an encoder on a task.
 
-    A task head (a classifier or regressor, one for spans, a parser) is put on a copy of `base`, and the whole of
-    it is trained on the task's training set; the validation set is scored after each epoch and the test set before
-    and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and
-    a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs`
-    has the tuned model's outputs for the test set.
+    A task head (a classifier or regressor, one for spans, a parser, a tagger) is put on a copy of `base`, and the
+    whole of it is trained on the task's training set; the validation set is scored after each epoch and the test set
+    before and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written
+    there, and a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array
+    `outputs` has the tuned model's outputs for the test set.
 
     Args:
         recipe: Epochs, learning rate and warm-up where they aren't given. paper: 3, 2e-5 and none, as for bert-base; pocket: 4, 3e-4 and 10%, for small encoders; auto: pocket under 384 hidden units, else paper.
@@ -653,7 +653,7 @@ def finetune(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -682,11 +682,11 @@ def freeze(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -711,7 +711,7 @@ def freeze(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -737,11 +737,11 @@ def geometry(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -767,7 +767,7 @@ def geometry(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -795,11 +795,11 @@ def importance(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -826,7 +826,7 @@ def importance(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -860,11 +860,11 @@ def lottery(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -894,7 +894,7 @@ def lottery(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -932,11 +932,11 @@ def patterns(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -959,7 +959,7 @@ def patterns(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -989,11 +989,11 @@ def probe(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1022,7 +1022,7 @@ def probe(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1044,11 +1044,11 @@ def project(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1067,7 +1067,7 @@ def project(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1093,11 +1093,11 @@ def prune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1123,7 +1123,7 @@ def prune(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1154,11 +1154,11 @@ def redundancy(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1188,7 +1188,7 @@ def redundancy(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1215,11 +1215,11 @@ def relations(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1247,7 +1247,7 @@ def relations(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1271,11 +1271,11 @@ def scratch(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1295,7 +1295,7 @@ def scratch(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1318,11 +1318,11 @@ def sentences(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1343,7 +1343,7 @@ def sentences(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1379,11 +1379,11 @@ def shrink(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1419,7 +1419,7 @@ def shrink(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1446,11 +1446,11 @@ def similarity(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1475,7 +1475,7 @@ def similarity(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1497,11 +1497,11 @@ def states(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1521,7 +1521,7 @@ def states(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1553,11 +1553,11 @@ def structure(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1586,7 +1586,7 @@ def structure(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1615,11 +1615,11 @@ def truncate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1645,7 +1645,7 @@ def truncate(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.

@@ -85,4 +85,4 @@ def test_tags_in_another_order_make_no_difference(model, pocket):
                 for each in (model, other))  # fmt: skip
     for column in ("effect", "loss_rise", "flips", "kl"):
         np.testing.assert_allclose(one.table[column], two.table[column], atol=1e-6)
-    assert LABELS == task().labels
+    assert task().labels == LABELS

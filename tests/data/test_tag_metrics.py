@@ -103,7 +103,7 @@ def test_parts_of_speech_are_scored_by_words():
     assert "the model has no DET" in found.notes[0] and "toy has no X" in found.notes[1]
     assert task.describe()["splits"]["test"]["labels"] == {".": 1, "ADP": 1, "DET": 1, "NOUN": 5, "VERB": 3}
     assert task_of().describe()["splits"]["test"]["labels"] == {"words": 11, "LOC": 1, "ORG": 1, "PER": 2}
-    with pytest.raises(UserError, match="entity_f1 is for entities .* toy has none; give word_accuracy"):
+    with pytest.raises(UserError, match=r"entity_f1 is for entities .* toy has none; give word_accuracy"):
         _ = Task("toy", "tokens", ("NOUN", "VERB"), *(sentences(tags),) * 3, "entity_f1").output
 
 

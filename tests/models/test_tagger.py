@@ -172,7 +172,7 @@ def test_other_models_are_refused_with_what_to_do(tiny, tagger):
     task = task_of(sentences())
     with pytest.raises(UserError, match=r"has no token-classifier on top \(it is: classifier\); fine-tune it first"):
         task.asked_of(tiny)
-    with pytest.raises(UserError, match="the model's tags are .* fine-tune it on this task"):
+    with pytest.raises(UserError, match=r"the model's tags are .* fine-tune it on this task"):
         other = replace(task, labels=("DET", "NOUN"), metric="word_accuracy")
         other.asked_of(tagger)
 
