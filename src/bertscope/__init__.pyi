@@ -105,6 +105,7 @@ def read_task(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -128,7 +129,8 @@ def read_task(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -145,6 +147,7 @@ def read_examples(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -165,7 +168,8 @@ def read_examples(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -190,6 +194,7 @@ def ablate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -221,7 +226,8 @@ def ablate(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -246,6 +252,7 @@ def bias(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -272,7 +279,8 @@ def bias(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -294,6 +302,7 @@ def change(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -317,7 +326,8 @@ def change(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -367,6 +377,7 @@ def contrast(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -400,7 +411,8 @@ def contrast(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -431,6 +443,7 @@ def contrastive(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -465,7 +478,8 @@ def contrastive(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -496,6 +510,7 @@ def erase(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -531,7 +546,8 @@ def erase(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -554,6 +570,7 @@ def features(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -579,7 +596,8 @@ def features(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -614,6 +632,7 @@ def finetune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -653,7 +672,8 @@ def finetune(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -682,6 +702,7 @@ def freeze(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -711,7 +732,8 @@ def freeze(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -737,6 +759,7 @@ def geometry(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -767,7 +790,8 @@ def geometry(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -795,6 +819,7 @@ def importance(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -826,7 +851,8 @@ def importance(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -860,6 +886,7 @@ def lottery(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -894,7 +921,8 @@ def lottery(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -932,6 +960,7 @@ def patterns(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -959,7 +988,8 @@ def patterns(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -989,6 +1019,7 @@ def probe(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -1022,7 +1053,8 @@ def probe(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1044,6 +1076,7 @@ def project(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -1067,7 +1100,8 @@ def project(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1093,6 +1127,7 @@ def prune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -1123,7 +1158,8 @@ def prune(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1154,6 +1190,7 @@ def redundancy(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -1188,7 +1225,8 @@ def redundancy(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1215,6 +1253,7 @@ def relations(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -1247,7 +1286,8 @@ def relations(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1271,6 +1311,7 @@ def scratch(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -1295,7 +1336,8 @@ def scratch(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1318,6 +1360,7 @@ def sentences(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -1343,7 +1386,8 @@ def sentences(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1379,6 +1423,7 @@ def shrink(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -1419,7 +1464,8 @@ def shrink(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1446,6 +1492,7 @@ def similarity(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -1475,7 +1522,8 @@ def similarity(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1497,6 +1545,7 @@ def states(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -1521,7 +1570,8 @@ def states(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1553,6 +1603,7 @@ def structure(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -1586,7 +1637,8 @@ def structure(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1615,6 +1667,7 @@ def truncate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    id: str | None = None,
     kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
@@ -1645,7 +1698,8 @@ def truncate(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.

@@ -14,6 +14,7 @@ from bertscope.data import demo
 from bertscope.data.corpus import examples_root, is_task, read_examples
 from bertscope.data.read import read_task
 from bertscope.data.relations import read_relations
+from bertscope.data.tagged import read_tagged
 from bertscope.data.treebank import write_conllu
 from bertscope.data.write import write_examples
 
@@ -100,10 +101,11 @@ def same_annotation(one: Examples, other: Examples, *names: str) -> None:
 
 
 UNLABELLED = ("demo/qa", "demo/corpus")
+TAGGED = ("demo/entities", "demo/pos")
 ANNOTATION = ("ids", "text", "pair", "words", "first_words", "governors", "links", "answers")
 
 
-@pytest.mark.parametrize("source", [name for name in demo.NAMES if name not in UNLABELLED])
+@pytest.mark.parametrize("source", [name for name in demo.NAMES if name not in UNLABELLED + TAGGED])
 def test_every_demo_task_comes_back(tmp_path, source):
     task = read_task(source, limit=40)
     path = write_examples(task.test, tmp_path / "d.jsonl", task.labels)
@@ -121,6 +123,17 @@ def test_every_other_demo_comes_back(tmp_path, source):
     path = write_examples(wanted, tmp_path / "d.jsonl")
     assert not is_task(path)
     same_annotation(read_examples(path), wanted, *ANNOTATION)
+    comes_back_from_conllu(wanted, tmp_path / "d.conllu")
+
+
+@pytest.mark.parametrize("source", TAGGED)
+def test_demo_tags_come_back(tmp_path, source):
+    wanted = read_examples(source, limit=40)
+    path = write_examples(wanted, tmp_path / "d.jsonl")
+    again = read_tagged(path)
+    assert (again.ids, again.text, again.words) == (wanted.ids, wanted.text, wanted.words)
+    assert again.marks["tag"] == wanted.marks["tag"]
+    same_annotation(read_relations(path), wanted, *ANNOTATION)
     comes_back_from_conllu(wanted, tmp_path / "d.conllu")
 
 

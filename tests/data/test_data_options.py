@@ -66,8 +66,11 @@ def test_unknown_options_are_refused(path):
 def test_the_metric_can_be_chosen(path, tmp_path):
     assert read_task(path, metric="matthews").metric == "matthews"
     assert read_task("demo/sentiment", metric="f1").chance() in (0, pytest.approx(2 / 3))
-    with pytest.raises(UserError, match="metric pearson isn't for classification, which r is"):
-        read_task(path, metric="pearson")
+    assert read_task(path, metric="pearson").kind == "regression", "whole numbers are what the metric says"
+    named = tmp_path / "named.csv"
+    named.write_text(ROWS.replace(",0", ",no").replace(",1", ",yes"))
+    with pytest.raises(UserError, match="metric pearson isn't for classification, which named is"):
+        read_task(named, metric="pearson")
     with pytest.raises(UserError, match="metric f1 isn't for regression"):
         read_task(path, kind="regression", metric="f1")
     three = tmp_path / "three.csv"

@@ -120,7 +120,7 @@ def test_a_guess_leaves_alone_what_the_user_named(write):
         (["10", "9", "2"], "classification", ("2", "9", "10")),
         (["b", "10", "a"], "classification", ("10", "a", "b")),
         (["0.5", "1.0", "3.5"], "regression", ()),
-        ([str(i) for i in range(21)], "regression", ()),
+        ([str(i) for i in range(21)], "classification", tuple(str(i) for i in range(21))),  # ids, each 20 times
         ([str(i) for i in range(20)], "classification", tuple(str(i) for i in range(20))),
     ],
 )

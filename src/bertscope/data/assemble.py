@@ -12,7 +12,18 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import Columns
-from bertscope.data.labels import class_names, find_kind, lacks_labels, refuse_missing, to_classes, to_scores
+from bertscope.data.label_notes import alike_note, padding_note, several_note
+from bertscope.data.labels import (
+    all_whole,
+    as_read_note,
+    class_names,
+    find_kind,
+    lacks_labels,
+    refuse_missing,
+    to_classes,
+    to_scores,
+    without_points,
+)
 from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
 from bertscope.data.sheet import Sheet, clean
@@ -44,13 +55,16 @@ def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
     """Read the labels, make the splits, and say what a reader must know."""
     declared, columns = material.declared, material.columns
     sheets = material.own.each(lambda tables: [clean(table, columns, bad) for table in tables])
-    kind = _kind(material, options.kind, sheets.train[0])
+    kind = _kind(material, options, sheets.train[0])
     notes = material.notes
     if material.third is not None:
         sheets, note = _with_third(material.third, columns, sheets, kind, bad)
         notes += (note,)
     if kind == "classification" and not (declared or options.kind or material.labels):
         sheets = sheets.each(lambda part: [refuse_missing(sheet, bad) for sheet in part])
+    if kind == "classification" and not (declared or material.labels):
+        whole = all_whole(value for part in sheets.there for sheet in part for value in sheet.values)
+        sheets = sheets.each(lambda part: [without_points(sheet, whole) for sheet in part])
     labels = _labels(material, kind, [sheet for part in sheets.there for sheet in part])
     examples = sheets.each(lambda part: joined([labelled(sheet, kind, labels, bad, declared) for sheet in part]))
     _refuse_constant(material, examples.train, labels)
@@ -59,12 +73,10 @@ def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
         if examples.validation is not None:
             validation = _without_unseen(material.source, train, validation, labels, bad)
         test = _without_unseen(material.source, train, test, labels, bad)
-    notes += bad.notes() + ((material.columns.note,) if material.columns.note else ())
+    notes += bad.notes() + ((material.columns.note,) if material.columns.note else ()) + material.columns.numbers
     notes += _on_quotes(material, examples.there)
-    if not material.declared and options.kind is None and len(labels) > 2 and all(map(str.isdigit, labels)):
-        notes += (
-            f"{labels[0]} to {labels[-1]} are read as {len(labels)} classes; if they are scores: --kind regression",
-        )
+    if not (material.declared or material.labels):
+        notes += _on_labels(material, sheets, kind, labels, options)
     metric = material.declared.metric if material.declared else METRICS[kind][0]
     return Task(material.name, kind, labels, train, validation, test, metric, notes)
 
@@ -137,6 +149,18 @@ def noting_repeats(task: Task) -> Task:
     return replace(task, notes=(*notes, _Repeats(f"{repeats} of {len(task.test)} test texts also occur in train")))
 
 
+def _on_labels(
+    material: Material, sheets: Own[list[Sheet]], kind: Kind, labels: tuple[str, ...], options: TaskOptions
+) -> tuple[str, ...]:
+    """Notes on labels that could be read otherwise."""
+    training = sheets.train[0]
+    notes = as_read_note(training, kind, labels) if options.kind is None and options.metric is None else ()
+    if kind == "classification":
+        notes += several_note(training.values, len(labels)) + alike_note(labels)
+        notes += padding_note([sheet.table for sheet in sheets.train], material.columns.label)
+    return notes
+
+
 def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, ...]:
     """A note on texts that a program quoted as CSV has it: a .tsv file is read without quotes."""
     if material.declared or unpacked_suffix(material.own.train[0].path) != ".tsv":
@@ -148,12 +172,12 @@ def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, .
     return (f"{quoted:,} {note}",) if quoted else ()
 
 
-def _kind(material: Material, given: Kind | None, training: Sheet) -> Kind:
+def _kind(material: Material, options: TaskOptions, training: Sheet) -> Kind:
     """The kind of task, as declared, as the user says, or as the labels show."""
     if declared := material.declared:
         assert declared.kind != "answers"
         return declared.kind
-    return given or ("classification" if material.labels else find_kind(training))
+    return options.kind or ("classification" if material.labels else find_kind(training, options.metric))
 
 
 def _labels(material: Material, kind: Kind, sheets: Sequence[Sheet]) -> tuple[str, ...]:
@@ -212,8 +236,9 @@ def _without_unseen(source: str, train: Examples, test: Examples, labels: tuple[
         return test
     first = int(np.flatnonzero(~seen)[0])
     stem, _, line = test.ids[first].rpartition(":")
+    place = f"{stem}, line {line}" if stem else test.ids[first]
     message = (
-        f"{source}: label {shown(labels[test.label[first]])} ({stem}, line {line}) is to be scored, but no "
+        f"{source}: label {shown(labels[test.label[first]])} ({place}) is to be scored, but no "
         "training row has it; remove such rows or add some to train on"
     )
     bad.refuse("label that no training row has", message, int((~seen).sum()))

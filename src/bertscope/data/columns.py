@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from bertscope.core.errors import UserError
+from bertscope.data.row_columns import counts_rows
 from bertscope.data.table import Table, other_separator
 
 _PAIRS = (
@@ -34,30 +35,45 @@ class Columns:
     """Empty where only texts are read."""
     note: str | None = None
     """What was guessed, if anything was."""
+    id: str | None = None
+    """The column that says what rows are called, if the user names one."""
+    numbers: tuple[str, ...] = ()
+    """Notes on columns that repeat the row number."""
 
 
 def find_columns(
-    table: Table, text: str | None, pair: str | None, label: str | None, *, labelled: bool = True
+    table: Table,
+    text: str | None,
+    pair: str | None,
+    label: str | None,
+    *,
+    id: str | None = None,
+    labelled: bool = True,
 ) -> Columns:
     """The columns the user named, the others guessed. A text named alone means that there is no second one; what
-    isn't `labelled` is texts alone."""
+    isn't `labelled` is texts alone. A column that repeats the row number is never guessed."""
     guessed: dict[str, str] = {}
+    numbers = [
+        f"column {name!r} repeats the row number; is it the {role}?"
+        for role, name in (("text", text), ("label", label)) if name in table.header and counts_rows(table, name)
+    ]  # fmt: skip
     # Guesses never take a column that the user named for something else.
-    free = {name.lower(): name for name in reversed(table.header) if name not in (text, pair, label)}
+    free = {name.lower(): name for name in reversed(table.header) if name not in (text, pair, label, id)}
     if text is None and pair is None:
         couple = next((couple for couple in _PAIRS if set(couple) <= set(free)), None)
         if couple:
             text, pair = (free[name] for name in couple)
             guessed |= {"text": text, "text_pair": pair}
     if text is None:
-        text = guessed["text"] = _guess(table, free, _TEXTS, "text")
+        text = guessed["text"] = _guess(table, free, _TEXTS, "text", numbers)
     if label is None:
-        label = guessed["label"] = _guess(table, free, _LABELS, "label") if labelled else ""
-    roles = [(role, name) for role, name in (("text", text), ("text_pair", pair), ("label", label)) if name]
+        label = guessed["label"] = _guess(table, free, _LABELS, "label", numbers) if labelled else ""
+    given = (("text", text), ("text_pair", pair), ("label", label), ("id", id))
+    roles = [(role, name) for role, name in given if name]
     for (one, name), (other, same) in combinations(roles, 2):
         if name == same:
             raise UserError(f"{table.path}: {one} and {other} are both {name!r}; name two columns of {table.columns}")
-    return Columns(text, pair, label, _note(guessed))
+    return Columns(text, pair, label, _note(guessed), id, tuple(numbers))
 
 
 def has_labels(table: Table, *texts: str | None) -> bool:
@@ -65,10 +81,16 @@ def has_labels(table: Table, *texts: str | None) -> bool:
     return any(name.lower() in _LABELS for name in table.header if name not in texts)
 
 
-def _guess(table: Table, free: dict[str, str], common: Iterable[str], role: str) -> str:
-    found = next((free[name] for name in common if name in free), None)
+def _guess(table: Table, free: dict[str, str], common: Iterable[str], role: str, numbers: list[str]) -> str:
+    found = None
+    for name in (free[name] for name in common if name in free):
+        if not counts_rows(table, name):
+            found = name
+            break
+        numbers.append(f"column {name!r} repeats the row number, and isn't taken for the {role}")
     if found is None:
         cure = other_separator(table.header) or f"name it with --{role}, or call it {role} there"
+        cure = f"{cure}; {numbers[-1]}" if numbers else cure
         raise UserError(
             f"{table.path}: no column looks like the {role}; {cure} "
             f"(the first line gives the columns: {table.columns})"

@@ -59,7 +59,10 @@ def read_columns(path: Path, bad: BadRows) -> list[TaggedWords]:
     bad.not_held += kept.note()
     word = 1 if form.width > 2 and all(map(_counts_words, kept.rows)) else 0
     tag = _tag_column(kept.rows, range(word + 1, form.width))
-    return [sentence for rows in kept.rows if (sentence := _sentence(rows, path, word, tag, bad))]
+    found = [sentence for rows in kept.rows if (sentence := _sentence(rows, path, word, tag, bad))]
+    if not found:
+        raise UserError(f"{path} has no sentence that can be used; mend it or give another")
+    return found
 
 
 def looks_like_columns(path: Path) -> bool:

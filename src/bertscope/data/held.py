@@ -28,6 +28,7 @@ from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import find_columns, has_labels
 from bertscope.data.hub import loaded, revision_of
 from bertscope.data.options import TaskOptions
+from bertscope.data.row_columns import by_split
 from bertscope.data.sheet import clean
 from bertscope.data.source_kinds import CORPUS_OPTIONS, Part, Source, TaskSource
 from bertscope.data.splits import Own
@@ -52,7 +53,7 @@ def held_source(given: Any, options: TaskOptions) -> Source:
     source = _rows(given, options)
     if isinstance(source, TaggedRows) or source.has_labels:
         return source
-    return HeldTexts(source.name, replace(options, text=None, text_pair=None), source.texts())
+    return HeldTexts(source.name, replace(options, text=None, text_pair=None, id=None), source.texts())
 
 
 def held_task(given: Any, options: TaskOptions) -> TaskSource:
@@ -149,7 +150,7 @@ class HeldRows(TaskSource):
         """The test split's rows, where it has splits, of which only the texts are read."""
         options, bad = self.options, BadRows(skip=self.options.skip_bad)
         table = self.parts["test" if "test" in self.parts else "train"].table
-        columns = find_columns(table, options.text, options.text_pair, None, labelled=False)
+        columns = find_columns(table, options.text, options.text_pair, None, id=options.id, labelled=False)
         found = clean(table, columns, bad).examples()
         if not len(found):
             raise UserError(f"{table.path} has no row that can be used; mend it or give another")
@@ -163,7 +164,7 @@ class HeldRows(TaskSource):
             raise UserError(f"root is for tasks known by name, and {self.name} is none; leave it out")
         train = parts["train"]
         validation, test = parts.get("validation"), parts.get("test")
-        columns = find_columns(train.table, options.text, options.text_pair, options.label)
+        columns = find_columns(train.table, options.text, options.text_pair, options.label, id=options.id)
         third, notes = None, tuple[str, ...]()
         if validation and test:
             own = Own([train.table], [validation.table])
@@ -172,7 +173,7 @@ class HeldRows(TaskSource):
             own = Own([train.table], None, [(test or validation).table])  # type: ignore[union-attr]
             notes = () if test else ("no split test: test is the split validation, and train gives validation",)
         else:
-            own = Own([train.table])
+            own, notes = by_split(train.table, (columns.text, columns.pair, columns.label, columns.id))
         labels = train.labels(columns.label)
         material = Material(str(self.name), self.called, columns, own, notes=notes, third=third, labels=labels)
         return make_task(material, options, bad)

@@ -14,6 +14,7 @@ from typing import Any
 from bertscope.core import limits
 from bertscope.core.errors import UserError
 from bertscope.data.packed_files import unpacked
+from bertscope.data.table import unpacked_suffix
 
 _LOOKED_AT = 100
 """Lines among which one must be JSON for a file to be told."""
@@ -41,8 +42,8 @@ def read_array(path: Path) -> list[Any]:
 
 
 def holds_array(path: Path) -> bool:
-    """Whether a file begins as a JSON array does."""
-    return _first_lines(path, 1)[:1] == ["["]
+    """Whether a .json file is an array."""
+    return unpacked_suffix(path) == ".json" and "".join(_first_lines(path, 1)).startswith("[")
 
 
 def holds_rows(path: Path) -> bool:
@@ -52,8 +53,7 @@ def holds_rows(path: Path) -> bool:
 
 def first_object(path: Path) -> dict[str, Any] | None:
     """The first object of a file of JSON lines, or of an array; None where there is none among its first lines."""
-    lines = _first_lines(path, _LOOKED_AT)
-    if lines[:1] == ["["]:
+    if holds_array(path):
         with unpacked(path) as file:
             start = file.read(limits.LONGEST_ROW).decode("utf-8-sig", errors="replace")
         try:
@@ -61,18 +61,16 @@ def first_object(path: Path) -> dict[str, Any] | None:
         except (ValueError, RecursionError):
             return None
         return row if isinstance(row, dict) else None
-    return next((row for line in lines if isinstance(row := parse_json(line), dict)), None)
+    return next((row for line in _first_lines(path, _LOOKED_AT) if isinstance(row := parse_json(line), dict)), None)
 
 
 def _first_lines(path: Path, most: int) -> list[str]:
-    """The first lines that aren't blank, up to so many; `[` alone of a file that begins with it."""
+    """The first lines that aren't blank, up to so many."""
     found: list[str] = []
     try:
         with unpacked(path) as file:
             for raw in islice(iter(lambda: file.readline(limits.LONGEST_ROW), b""), _LOOKED_AT):
                 line = raw.decode("utf-8-sig" if not found else "utf-8", errors="replace").strip()
-                if not found and line.startswith("["):
-                    return ["["]
                 found += [line] if line else []
                 if len(found) == most:
                     break

@@ -2,38 +2,93 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.data.bad_rows import NO_AGREEMENT, BadRows
+from bertscope.data.label_notes import several_cure, several_mark
+from bertscope.data.metrics import METRICS
 from bertscope.data.sheet import Sheet
 from bertscope.data.table import Table, shown
 from bertscope.data.task import Kind
 
 MOST_CLASSES = 20
-"""More distinct values than this are scores, or the wrong column, unless the user says that they are classes."""
+"""More distinct values than this are scores, or the wrong column, unless the user says that they are classes, or they
+look like the ids of classes."""
+_LEAST_REPEATS = 10
+"""Rows for each different whole number, on average, if more than 20 of them are to be ids of classes."""
+_SCORES = ("score", "scores", "similarity")
+"""What columns are called that never hold ids."""
+_WHOLE = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 
 
-def find_kind(sheet: Sheet) -> Kind:
-    """Fractions, and many different numbers, are scores; up to 20 different values of another sort are classes."""
+def find_kind(sheet: Sheet, metric: str | None = None) -> Kind:
+    """Fractions, and many different numbers, are scores; up to 20 different values of another sort are classes. So
+    are more whole numbers that look like ids: none below -1, ten rows or more for each, and not called a score. What
+    whole numbers are, the user's metric says."""
     counts = Counter(sheet.values)
     numbers, rows = _numbers(list(counts)), np.array(list(counts.values()))
     finite = np.isfinite(numbers)
     mostly_numbers = rows[finite].sum() > rows.sum() / 2  # the rest is then a mistake: `to_scores` says where
     fractions = bool((numbers[finite] % 1 != 0).any())
     distinct = len(counts)
+    mark = several_mark(sheet.values)
+    if distinct > MOST_CLASSES and mark:
+        raise _too_many(sheet, distinct, several_cure(mark))
+    if mostly_numbers and not fractions and metric is not None:
+        return "regression" if metric in METRICS["regression"] else "classification"
     if mostly_numbers and (fractions or distinct > MOST_CLASSES):
-        return "regression"
+        ids = finite.all() and not fractions and numbers.min() >= -1 and rows.sum() >= _LEAST_REPEATS * distinct
+        return "classification" if ids and sheet.label_column.casefold() not in _SCORES else "regression"
     if distinct > MOST_CLASSES:
-        raise UserError(
-            f"{sheet.table.path}: column {sheet.label_column!r} has {distinct} different values "
-            f"({shown(sheet.values[0])}, ...), too many for classes; name the right column with --label, "
-            "or give --kind classification"
-        )
+        raise _too_many(sheet, distinct, "name the right column with --label, or give --kind classification")
     return "classification"
+
+
+def _too_many(sheet: Sheet, distinct: int, cure: str) -> UserError:
+    return UserError(
+        f"{sheet.table.path}: column {sheet.label_column!r} has {distinct} different values "
+        f"({shown(sheet.values[0])}, ...), too many for classes; {cure}"
+    )
+
+
+def as_read_note(sheet: Sheet, kind: Kind, labels: Sequence[str]) -> tuple[str, ...]:
+    """A note on whole numbers, which could be scores as well as classes: what they were read as."""
+    if kind == "classification" and len(labels) > 2 and all(map(_WHOLE.fullmatch, labels)):
+        return (
+            f"{labels[0]} to {labels[-1]} are read as {len(labels)} classes; if they are scores: --kind regression",
+        )
+    if kind == "regression" and all(map(_WHOLE.fullmatch, sheet.values)):
+        return (
+            f"{len(set(sheet.values))} different whole numbers are read as scores; if they are classes: --kind "
+            "classification",
+        )
+    return ()
+
+
+def without_points(sheet: Sheet, whole: bool) -> Sheet:
+    """The sheet with 1 for 1.0, as programs write whole numbers among which some were missing, if all are `whole`."""
+    return replace(sheet, values=tuple(map(without_point, sheet.values))) if whole else sheet
+
+
+def all_whole(values: Iterable[str]) -> bool:
+    """Whether all are whole numbers, and some are written with a point."""
+    found = set(values)
+    return any("." in value for value in found) and all(map(_WHOLE.fullmatch, found))
+
+
+def without_point(value: str) -> str:
+    """
+    >>> without_point("1.0"), without_point("1.5"), without_point("01"), without_point("good")
+    ('1', '1.5', '01', 'good')
+    """
+    match = _WHOLE.fullmatch(value)
+    return match[1] if match else value
 
 
 def refuse_missing(sheet: Sheet, bad: BadRows) -> Sheet:
@@ -57,7 +112,8 @@ def lacks_labels(table: Table, column: str, kind: Kind, known: Collection[str]) 
     if not values:
         return "no labels"
     if kind == "classification":
-        return "none of the labels that train has" if values.isdisjoint(known) else ""
+        same = {without_point(value) for value in values} & {without_point(value) for value in known}
+        return "" if same else "none of the labels that train has"
     scores = {score for score in _numbers(list(values)).tolist() if np.isfinite(score)}
     return "" if len(scores) > 1 else "no scores that differ"
 

@@ -10,7 +10,7 @@ from bertscope.core import limits
 from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BLANK_TEXT, BadRows
 from bertscope.data.columns import Columns
-from bertscope.data.table import Table
+from bertscope.data.table import Table, shown
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Sheet:
     pair: tuple[str, ...] | None
     values: tuple[str, ...]
     """Empty where only texts are read."""
+    ids: tuple[str, ...] | None = None
+    """As a column of the user's says; otherwise they say where the rows are."""
 
     def place(self, i: int) -> str:
         return self.table.place(int(self.rows[i]))
@@ -39,10 +41,11 @@ class Sheet:
             return tuple(column[i] for i in at)
 
         pair = None if self.pair is None else taken(self.pair)
-        return replace(self, rows=self.rows[at], text=taken(self.text), pair=pair, values=taken(self.values))
+        ids = None if self.ids is None else taken(self.ids)
+        return replace(self, rows=self.rows[at], text=taken(self.text), pair=pair, values=taken(self.values), ids=ids)
 
     def examples(self, label: np.ndarray | None = None) -> Examples:
-        return Examples(self.table.ids(self.rows.tolist()), self.text, self.pair, label)
+        return Examples(self.ids or self.table.ids(self.rows.tolist()), self.text, self.pair, label)
 
 
 def clean(table: Table, columns: Columns, bad: BadRows) -> Sheet:
@@ -52,6 +55,8 @@ def clean(table: Table, columns: Columns, bad: BadRows) -> Sheet:
         roles.insert(0, (columns.label, "--label", "label"))
     if columns.pair is not None:
         roles.append((columns.pair, "--text-pair", "text"))
+    if columns.id is not None:
+        roles.append((columns.id, "--id", "id"))
     cells = [table.column(name, flag) for name, flag, _ in roles]
     usable = np.ones(len(table), dtype=bool)
     for column, (name, flag, role) in zip(cells, roles, strict=True):
@@ -63,8 +68,9 @@ def clean(table: Table, columns: Columns, bad: BadRows) -> Sheet:
     at = np.flatnonzero(usable)
     kept = [tuple(column[i] or "" for i in at) for column in cells]
     values = kept.pop(0) if columns.label else ()
+    ids = kept.pop() if columns.id is not None else None
     text, *pair = kept
-    return Sheet(table, columns.label, at, text, pair[0] if pair else None, values)
+    return Sheet(table, columns.label, at, text, pair[0] if pair else None, values, ids)
 
 
 def _problems(
@@ -81,7 +87,12 @@ def _problems(
         count = f"{len(blank)} rows are" if len(blank) > 1 else "1 row is"
         cure = f"remove such rows or name another column with {flag}"
         message = f"{table.place(blank[0])}: column {name!r} is blank ({count}); {cure}"
-        found.append((blank, BLANK_TEXT if role == "text" else "blank label", message))
+        found.append((blank, BLANK_TEXT if role == "text" else f"blank {role}", message))
+    if role == "id" and (again := _repeated(column)):
+        before = f"{table.unit} {table.lines[column.index(column[again[0]])]} has it too"
+        which = f"id {shown(column[again[0]] or '')}, but {before}"
+        message = f"{table.place(again[0])}: {which}; give each row its own, or name another column with {flag}"
+        found.append((again, "repeated id", message))
     sizes = [len(cell or "") for cell in column]
     if max(sizes, default=0) > limits.LONGEST_TEXT:
         long = [row for row, size in enumerate(sizes) if size > limits.LONGEST_TEXT]
@@ -94,16 +105,24 @@ def _problems(
     return found
 
 
+def _repeated(column: list[str | None]) -> list[int]:
+    """The rows whose value another row before them has."""
+    first: dict[str | None, int] = {}
+    return [row for row, cell in enumerate(column) if cell and first.setdefault(cell, row) != row]
+
+
 def _not_unicode(column: list[str | None]) -> list[int]:
     """The rows with half a character in them: lone surrogates, which JSON can write and no tokenizer reads."""
 
-    def valid(text: str) -> bool:
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return False
-        return True
-
-    if valid("".join(cell or "" for cell in column)):
+    if is_unicode("".join(cell or "" for cell in column)):
         return []
-    return [row for row, cell in enumerate(column) if not valid(cell or "")]
+    return [row for row, cell in enumerate(column) if not is_unicode(cell or "")]
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text has no half characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -31,7 +31,6 @@ from bertscope.data.packed_files import Collection, is_collection
 from bertscope.data.plain_files import explained
 from bertscope.data.source_kinds import Corpus, Demo, Named, Source, Structured, Tables, TaskSource
 from bertscope.data.structured import TREEBANK, StructuredKind, holds_squad
-from bertscope.data.table import unpacked_suffix
 from bertscope.data.tagged import is_tagged
 from bertscope.data.tagged_source import TaggedFiles
 from bertscope.data.tasks import TASKS, declared, refuse_unknown
@@ -93,7 +92,7 @@ def _structured_kind(path: Path, options: TaskOptions) -> StructuredKind | None:
         return None
     if path.is_dir() and holds_squad(path):
         return "spans"
-    if unpacked_suffix(path) == ".json" and path.is_file():
+    if path.suffix.lower() == ".json" and path.is_file():
         return None if holds_rows(path) else "spans"
     if path.name.lower().endswith(TREEBANK):
         return "trees"

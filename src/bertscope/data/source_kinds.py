@@ -26,6 +26,7 @@ from bertscope.data.options import COLUMNS, TaskOptions
 from bertscope.data.packed_files import files_of
 from bertscope.data.plain_files import digest_plain, explained
 from bertscope.data.relations import read_relations
+from bertscope.data.row_columns import by_split
 from bertscope.data.structured import StructuredKind, make_spans, read_structured, structured_files
 from bertscope.data.subsets import without_words
 from bertscope.data.table import stem_of
@@ -227,9 +228,12 @@ class Tables(TaskSource):
         files = plain_files(path)
         third = files.test if files.validation else None
         own = files._replace(test=None if third else files.test).each(lambda file: [read_table(file, bad)])
-        columns = find_columns(own.train[0], options.text, options.text_pair, options.label)
+        columns = find_columns(own.train[0], options.text, options.text_pair, options.label, id=options.id)
         name = path.absolute().name if path.is_dir() else stem_of(path)
-        return make_task(Material(name, str(path), columns, own, third=third), options, bad)
+        notes = tuple[str, ...]()
+        if not (files.validation or files.test):
+            own, notes = by_split(own.train[0], (columns.text, columns.pair, columns.label, columns.id))
+        return make_task(Material(name, str(path), columns, own, notes=notes, third=third), options, bad)
 
     def _root(self, kind: Literal["task", "examples"]) -> Root:
         path = Path(self.name).absolute()

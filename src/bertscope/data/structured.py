@@ -47,7 +47,7 @@ _ANSWERS = {"spans": "answers", "trees": "heads"}
 """What own annotation calls what is learnt."""
 _NAMES = {"spans": "answers", "trees": "trees"}
 """What notes call it."""
-_SAYS_ITSELF = ("text", "text_pair", "label")
+SAYS_ITSELF = ("text", "text_pair", "label", "id")
 """What may not be said of such a file: it has no columns."""
 
 
@@ -79,7 +79,7 @@ def structured_files(path: Path, kind: StructuredKind) -> Own[Path]:
 
 def read_structured(path: Path, kind: StructuredKind, options: TaskOptions) -> Task:
     """The task that a file or folder holds."""
-    options.refuse(str(path), *_SAYS_ITSELF)
+    options.refuse(str(path), *SAYS_ITSELF)
     bad, notes = BadRows(skip=options.skip_bad, few=options.limit is not None), list[str]()
     files = structured_files(path, kind)
     how = []

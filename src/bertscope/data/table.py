@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from difflib import get_close_matches
 from pathlib import Path
@@ -65,6 +65,15 @@ class Table:
     def ids(self, rows: Iterable[int]) -> tuple[str, ...]:
         prefix = self.name or stem_of(self.path)
         return tuple(f"{prefix}:{self.lines[row]}" for row in rows)
+
+    def take(self, rows: Sequence[int]) -> Table:
+        """These rows alone."""
+
+        def cells(name: str) -> list[Any]:
+            column = self.cells(name)
+            return [column[row] for row in rows]
+
+        return replace(self, lines=[self.lines[row] for row in rows], cells=cells)
 
     @property
     def columns(self) -> str:

@@ -25,6 +25,7 @@ from bertscope.data.options import TaskOptions
 from bertscope.data.outputs.tags import TAG, usual_metric
 from bertscope.data.packed_files import is_collection
 from bertscope.data.sentences import Sentence, to_examples
+from bertscope.data.sheet import is_unicode
 from bertscope.data.splits import Splits
 from bertscope.data.structured import TAGGED, TEST, VALIDATION, files_of_roles
 from bertscope.data.table import Table, shown, unpacked_suffix
@@ -76,11 +77,20 @@ def is_tagged(path: Path, options: TaskOptions) -> bool:
     suffix = unpacked_suffix(path)
     if suffix in TAGGED:
         return True
-    if not path.is_file() or suffix in (".csv", ".zip", ".xml", ".dp", ".parquet", _TREEBANK):
+    if not path.is_file() or suffix in (".csv", ".zip", ".xml", ".dp", _TREEBANK):
         return False
+    if suffix == ".parquet":
+        return _parquet_is_tagged(path, options)
     if suffix in (".json", ".jsonl"):
         return row_is_tagged(first_object(path), options)
     return not (options.text or options.label) and looks_like_columns(path)
+
+
+def _parquet_is_tagged(path: Path, options: TaskOptions) -> bool:
+    try:
+        return table_is_tagged(read_table(path), options)
+    except UserError:  # whatever is wrong with it, its reader will say
+        return False
 
 
 def row_is_tagged(row: Any, options: TaskOptions) -> bool:
@@ -95,7 +105,10 @@ def table_is_tagged(table: Table, options: TaskOptions) -> bool:
     """Whether a table's first row has them, or `kind` says so."""
     if options.kind is not None:
         return options.kind == "tokens"
-    wanted = {name for name in (*_columns(table.header, options), "label") if name in table.header}
+    columns = _columns(table.header, options)
+    if not set(columns) <= set(table.header):
+        return False
+    wanted = {name for name in (*columns, "label") if name in table.header}
     return row_is_tagged({name: next(iter(table.cells(name)), None) for name in wanted}, options)
 
 
@@ -152,7 +165,7 @@ def _from_table(table: Table, options: TaskOptions, bad: BadRows) -> Examples:
     for name, flag, what in ((words, "--text", "tokens"), (tags, "--label", "tags")):
         if name not in table.header:
             raise UserError(f"{table.path} has no column of {what}, only {table.columns}; name one with {flag}")
-    ids = [str(one) for one in table.cells("id")] if "id" in table.header else table.ids(range(len(table)))
+    ids = _ids(table, options)
     texts = table.cells("text") if "text" in table.header and words != "text" else [None] * len(table)
     found = []
     for row, (id, text, one, other) in enumerate(
@@ -175,6 +188,20 @@ def _from_table(table: Table, options: TaskOptions, bad: BadRows) -> Examples:
     return replace(examples, notes=(*examples.notes, *([note] if note else ())))
 
 
+def _ids(table: Table, options: TaskOptions) -> Sequence[str]:
+    column = options.id or ("id" if "id" in table.header else "")
+    if not column:
+        return table.ids(range(len(table)))
+    found = [
+        cell or one for cell, one in zip(table.column(column, "--id"), table.ids(range(len(table))), strict=True)
+    ]
+    if options.id and len(set(found)) < len(found):
+        again = next(row for row, id in enumerate(found) if found.index(id) < row)
+        which = f"id {shown(found[again])} is another row's too"
+        raise UserError(f"{table.place(again)}: {which}; give each row its own, or leave out --id")
+    return found
+
+
 def _not_tagged(words: Any, tags: Any, words_column: str, tags_column: str) -> tuple[str, str] | None:
     """The reason why a row can't be used, and what to do about it."""
     for cell, column in ((words, words_column), (tags, tags_column)):
@@ -189,6 +216,8 @@ def _not_tagged(words: Any, tags: Any, words_column: str, tags_column: str) -> t
         )
     if not all(isinstance(word, str) and word.strip() for word in words) or not all(tag.strip() for tag in tags):
         return "blank word or tag", "a word or a tag is blank; mend it"
+    if not is_unicode("".join((*words, *tags))):
+        return "not valid UTF-8", "a word is not valid Unicode; mend it"
     return None
 
 

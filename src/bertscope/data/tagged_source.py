@@ -22,8 +22,9 @@ from bertscope.data.packed_files import files_of
 from bertscope.data.plain_files import digest_plain
 from bertscope.data.source_kinds import TaskSource
 from bertscope.data.splits import Own, Splits, make_splits
-from bertscope.data.structured import structured_files
-from bertscope.data.tagged import make_tokens, read_tagged
+from bertscope.data.structured import SAYS_ITSELF, structured_files
+from bertscope.data.table import unpacked_suffix
+from bertscope.data.tagged import TABLES, make_tokens, read_tagged
 from bertscope.data.task import Task
 
 
@@ -73,6 +74,8 @@ class TaggedFiles(Tagged):
     def _own(self, bad: BadRows) -> tuple[Own[Examples], tuple[str, ...]]:
         files = structured_files(Path(self.name), "tokens")
         notes = list[str]()
+        if unpacked_suffix(files.train) not in TABLES:
+            self.options.refuse(str(self.name), *SAYS_ITSELF)
         if files.validation and files.test:
             notes += [f"validation is {files.validation.name}, test is {files.test.name}"]
         elif files.test:
