@@ -110,7 +110,7 @@ def read_task(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
@@ -119,11 +119,11 @@ def read_task(
     rows in memory: a DataFrame, a list of dicts, a Dataset or a DatasetDict.
 
     Columns that aren't named are guessed, and the guess is said in the task's notes. `kind` is told from the labels
-    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers. `limit`
-    keeps that many rows of each split; `seed` decides the splits, or the demo's sentences. `root` is the folder in
-    which a task known by name lies. `skip_bad` leaves out rows that can't be used, and the notes say how many.
-    `without` leaves rows that mention certain words out of train and validation, or with `at_random` as many others.
-    An example's id is its file's name and the line it begins on.
+    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers, `tokens`
+    one of words with tags. `limit` keeps that many rows of each split; `seed` decides the splits, or the demo's
+    sentences. `root` is the folder in which a task known by name lies. `skip_bad` leaves out rows that can't be used,
+    and the notes say how many. `without` leaves rows that mention certain words out of train and validation, or with
+    `at_random` as many others. An example's id is its file's name and the line it begins on.
 
     Args:
         text: The column with the text; guessed from its name otherwise.
@@ -152,7 +152,7 @@ def read_examples(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
@@ -199,7 +199,7 @@ def ablate(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -257,7 +257,7 @@ def bias(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -307,7 +307,7 @@ def change(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -382,7 +382,7 @@ def contrast(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -448,7 +448,7 @@ def contrastive(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -515,7 +515,7 @@ def erase(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -575,7 +575,7 @@ def features(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -640,7 +640,7 @@ def finetune(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -649,11 +649,11 @@ def finetune(
 ) -> Trained:
     """Train an encoder on a task.
 
-    A task head (a classifier or regressor, one for spans, a parser) is put on a copy of `base`, and the whole of
-    it is trained on the task's training set; the validation set is scored after each epoch and the test set before
-    and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and
-    a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs`
-    has the tuned model's outputs for the test set.
+    A task head (a classifier or regressor, one for spans, a parser, a tagger) is put on a copy of `base`, and the
+    whole of it is trained on the task's training set; the validation set is scored after each epoch and the test set
+    before and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written
+    there, and a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array
+    `outputs` has the tuned model's outputs for the test set.
 
     Args:
         recipe: Epochs, learning rate and warm-up where they aren't given. paper: 3, 2e-5 and none, as for bert-base; pocket: 4, 3e-4 and 10%, for small encoders; auto: pocket under 384 hidden units, else paper.
@@ -713,7 +713,7 @@ def freeze(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -770,7 +770,7 @@ def geometry(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -830,7 +830,7 @@ def importance(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -897,7 +897,7 @@ def lottery(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -971,7 +971,7 @@ def patterns(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1030,7 +1030,7 @@ def probe(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1087,7 +1087,7 @@ def project(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1138,7 +1138,7 @@ def prune(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1201,7 +1201,7 @@ def redundancy(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1264,7 +1264,7 @@ def relations(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1322,7 +1322,7 @@ def scratch(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1371,7 +1371,7 @@ def sentences(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1435,7 +1435,7 @@ def shrink(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1504,7 +1504,7 @@ def similarity(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1557,7 +1557,7 @@ def states(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1615,7 +1615,7 @@ def structure(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1679,7 +1679,7 @@ def truncate(
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,

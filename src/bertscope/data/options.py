@@ -31,9 +31,9 @@ class ReadOptions:
     id: str | None = None
     """The column with what rows are called, each by another name; their file and line otherwise."""
     kind: Kind | None = None
-    """What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of
-    demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers, tokens one of a treebank's parts of
-    speech. Words with tags (CoNLL columns, .iob2, lists in .jsonl) are told by themselves."""
+    """What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees
+    makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's
+    parts of speech, and tags that are no entities'."""
     limit: int | None = None
     """Use at most this many rows of each split."""
     root: Path | None = None

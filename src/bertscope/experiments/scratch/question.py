@@ -50,6 +50,7 @@ _BASELINES = {
     "closest_sentence": "closest sentence",
     "right_chain": "right chain",
     "left_chain": "left chain",
+    "word_lookup": "each word's usual tag",
     "chance": "constant answer",
 }
 """What needs no encoder, as the trainings tell it."""

@@ -29,7 +29,7 @@ from bertscope.experiments.scratch.untuned import untuned
 from bertscope.experiments.trainings import only_model, settings_of
 from bertscope.training.finetune.question import finetune
 
-_BASELINES = ("bag_of_words", "closest_sentence", "right_chain", "left_chain", "chance")
+_BASELINES = ("bag_of_words", "closest_sentence", "right_chain", "left_chain", "word_lookup", "chance")
 
 _GIVES = {"pretraining": "pretraining_gives", "fine_tuning": "fine_tuning_gives"}
 """The effects that are headline numbers, and their keys."""
