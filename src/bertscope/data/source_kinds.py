@@ -67,11 +67,6 @@ class TaskSource(Source):
         return True
 
     @property
-    def labelled(self) -> bool:
-        """Whether it has classes or scores, rather than spans or trees."""
-        return True
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """The classes, where they are declared."""
         return ()
@@ -130,10 +125,6 @@ class Demo(TaskSource):
     def can_train(self) -> bool:
         return demo.can_train(str(self.name), self.options.kind)
 
-    @property
-    def labelled(self) -> bool:
-        return demo.is_labelled(str(self.name))
-
     def _task(self) -> Task:
         self._refuse_columns()
         return demo.make(str(self.name), self.options.seed, self.options.kind)
@@ -166,10 +157,6 @@ class Named(TaskSource):
         return not self.known.task.evaluation_only
 
     @property
-    def labelled(self) -> bool:
-        return self.known.task.kind != "answers"
-
-    @property
     def labels(self) -> tuple[str, ...]:
         return self.known.task.labels
 
@@ -188,7 +175,7 @@ class Named(TaskSource):
     def _examples(self, split: Part) -> Examples:
         known = self.known
         published = _PUBLISHED.get(split)
-        if split == "test" and not (self.can_train and self.labelled):
+        if split == "test" and (not self.can_train or known.task.kind == "answers"):
             published = known.scored  # as it is: SQuAD's questions without an answer too
         if published is None:
             return super()._examples(split)
@@ -203,10 +190,6 @@ class Structured(TaskSource):
     """Files whose answers are no labels."""
 
     kind: StructuredKind
-
-    @property
-    def labelled(self) -> bool:
-        return False
 
     def _task(self) -> Task:
         return read_structured(Path(self.name), self.kind, self.options)

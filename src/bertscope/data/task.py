@@ -153,6 +153,12 @@ class Task:
         """Whether they predict something else of each example [..., n] than the whole model's do; NaN of scores."""
         return self.output.flips(self.outputs_to_predictions(whole), self.outputs_to_predictions(other))
 
+    @cached_property
+    def can_flip(self) -> bool:
+        """Whether a prediction is another or the same; a score changes by degrees."""
+        blind = self.output.predictions(self.blind_outputs(self.test))
+        return not np.isnan(self.output.flips(blind, blind)).any()
+
     @property
     def value(self) -> Value:
         """From means of the primary metric's moments [..., k] to the metric [...]."""
@@ -184,8 +190,12 @@ class Task:
 
     def chance(self, examples: Examples | None = None) -> float:
         """The primary metric of a model that ignores its input."""
+        return float(self.value(self.blind_moments(examples).mean(0)))
+
+    def blind_moments(self, examples: Examples | None = None) -> np.ndarray:
+        """The moments [n, k] of such a model's answers to `examples` (test by default)."""
         examples = self.test if examples is None else examples
-        return float(self.value(self.moments(self.blind_outputs(examples), examples).mean(0)))
+        return self.moments(self.blind_outputs(examples), examples)
 
     def blind_outputs(self, examples: Examples) -> np.ndarray:
         """Outputs [n, ...] of who has seen train's answers but no text: train's most frequent label, its mean score,

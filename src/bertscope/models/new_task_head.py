@@ -93,11 +93,8 @@ def bare(base: Encoder, *, name: str, origin: Origin | None = None) -> Encoder:
     return replace(base, model=model, name=name, task_head="none")
 
 
-def with_random_weights(base: Encoder, seed: int = 0, *, classifier: bool = False) -> Encoder:
+def with_random_weights(base: Encoder, seed: int = 0) -> Encoder:
     """The encoder as it would be before any training: the same architecture and tokenizer, all weights drawn anew.
-    With `classifier` the base's own classifier stays on it, its weights drawn anew too."""
+    What is on top doesn't count here; `ModelOutput.with_random_weights` draws it too."""
     drawn = Origin("random", base.record, seed=seed, init="random")
-    labels, form = (base.labels, ClassifierForm.of(base.model.config)) if classifier else ((), ClassifierForm())
-    return with_classifier(
-        base, labels, form=form, init="random", seed=seed, name=f"{base.name} (random init)", origin=drawn
-    )
+    return with_classifier(base, (), init="random", seed=seed, name=f"{base.name} (random init)", origin=drawn)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import EITHER, MODELS, Question
+from bertscope.core.scoring import Scoring
 from bertscope.core.units import Mode
 
 SIMILAR, NAMED, RANDOM = "similar", "named", "random"
@@ -57,6 +58,7 @@ redundancy = Question(
     and by the loss, which sees what no prediction shows; each pair's interaction is tested by the loss (Holm).""",
     config=RedundancyConfig,
     inputs={"models": MODELS, "data": EITHER},
+    scoring=Scoring(asked_by="--together"),
     version=2,
     main="divergence",
     cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "

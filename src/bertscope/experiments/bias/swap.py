@@ -40,6 +40,7 @@ swap = Question(
 def measure(model: Encoder, task: Task, config: SwapConfig) -> Result:
     from bertscope.data.swaps import swapped
 
+    task = task.asked_of(model)
     at, texts = swapped(task.test, config.pairs)
     about: dict[str, Any] = {"models": records([model]), "subject": {"task": task.name}}
     if not len(at):

@@ -129,7 +129,7 @@ def _retrained(
     origin = Origin(ticket.name, base.record, learned, settings.seed, settings.init, to_json(config))
     fresh = with_task_head(base, task, init=settings.init, seed=settings.seed, name=name, origin=origin)
     with trainable(fresh, subnetwork) as ready:
-        history = train(ready, Labelled(ready, task), settings, out=out, resume=resume)
+        history = train(ready, Labelled(ready, task.asked_of(ready)), settings, out=out, resume=resume)
         scored.add("retrained", ready)
     if out is not None:
         Checkpoint.of(out).remove()
@@ -153,9 +153,12 @@ class _Scored:
             self.outputs["hans_labels"] = hans.label
 
     def add(self, stage: str, encoder: Encoder) -> None:
-        predicted = encoder.predict(self.task.test, self.task.output)
-        self.outputs[stage] = self.task.outputs(predicted)
-        self.scores[stage] = self.task.score(predicted)
+        from bertscope.training.told import kept_outputs
+
+        asked = self.task.asked_of(encoder)
+        predicted = encoder.predict(asked.test, asked.output)
+        self.outputs |= kept_outputs(self.task, asked, predicted, stage)
+        self.scores[stage] = asked.score(predicted)
         if self.hans is not None:
             self.outputs[f"hans_{stage}"] = _right_on_hans(encoder.predict(self.hans), self.task, self.hans)
 

@@ -19,6 +19,7 @@ from bertscope.training.frozen import frozen
 from bertscope.training.loop import Trained, train
 from bertscope.training.objective import Labelled
 from bertscope.training.task_kinds import with_task_head
+from bertscope.training.told import kept_outputs
 
 
 def measure(
@@ -36,6 +37,7 @@ def measure(
         base, task, init=config.init, seed=config.seed, form=form, dropout=config.dropout,
         name=f"{started} tuned on {task.name}", origin=_origin(before_training, learned, settings),
     )  # fmt: skip
+    given, task = task, task.asked_of(encoder)
     before = task.score(encoder.predict(task.test, task.output))
     objective = Labelled(encoder, task)
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
@@ -43,7 +45,7 @@ def measure(
     after = task.score(predictions)
     result = finetune_result(before_training, task, learned, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
-    result.arrays["outputs"] = task.outputs(predictions)
+    result.arrays |= kept_outputs(given, task, predictions)
     result.notes += objective.notes
     if predictions.truncated:
         result.notes.append(
