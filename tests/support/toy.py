@@ -63,7 +63,12 @@ def fresh(task: Task, tokenizer: Any, name: str = "bert", **changes: Any) -> Enc
     shape = {"hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 48}
     if name == "distilbert":
         shape = {"dim": 32, "n_layers": 4, "n_heads": 4, "hidden_dim": 48}
-    common = {"vocab_size": 8192, "max_position_embeddings": 64, "pad_token_id": 0, "num_labels": task.n_outputs}
+    common = {
+        "vocab_size": 8192,
+        "max_position_embeddings": 64,
+        "pad_token_id": 0,
+        "num_labels": len(task.labels) or 1,
+    }
     config = AutoConfig.for_model(name, **common | shape | changes)
     if task.labels:
         config.id2label = dict(enumerate(task.labels))

@@ -11,11 +11,8 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples
-from bertscope.core.step import Root
-from bertscope.data.read import task_root
 from bertscope.data.task import Task
 from bertscope.experiments.freeze.question import FreezeConfig, freeze
-from bertscope.experiments.lottery import question as lottery
 from bertscope.experiments.scratch.question import TRAININGS, scratch
 from bertscope.experiments.scratch.untuned import untuned
 from bertscope.experiments.truncate.question import TruncateConfig, truncate
@@ -200,19 +197,6 @@ def test_sentences_that_are_cut_are_counted_and_still_train(tiny):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_questions_about_labels_say_what_they_need(tiny, kind):
-    from bertscope import ablate, importance, prune
-
-    task = make_task(kind, n=16)
-    encoder = with_task_head(tiny, task)
-    for ask in (ablate, importance, prune):
-        with pytest.raises(
-            UserError, match=r"toy asks for .* this question needs a task of classification or regress"
-        ):
-            ask(encoder, task)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("family", CONFIGS)
 def test_every_family_trains_and_comes_back(family, kind, _pocket, tmp_path):
     task = make_task(kind, n=16)
@@ -230,17 +214,6 @@ def test_every_family_trains_and_comes_back(family, kind, _pocket, tmp_path):
     assert torch.isfinite(loss) and lowest.grad.abs().sum() > 0
     again = load(encoder.save(tmp_path / "model"), device=str(encoder.device))
     assert np.array_equal(again.predict(task.test).logits, encoder.predict(task.test).logits)
-
-
-@pytest.mark.parametrize(
-    ("source", "options"), [("demo/qa", {}), ("demo/corpus", {"kind": "trees"}), ("t.jsonl", {"kind": "spans"})]
-)
-def test_a_lottery_refuses_before_it_trains(source, options, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.jsonl").write_text("{}")
-    base = Root("model", "pocket", "x")
-    with pytest.raises(UserError, match=r"asks for spans of a text, or for trees: .* classification or regression"):
-        lottery.plan(base, task_root(source, **options))
 
 
 @pytest.mark.parametrize("kind", KINDS)
