@@ -1,4 +1,4 @@
-"""docs/outputs.md is what the questions declare of outputs. `python tests/whole/test_docs_outputs.py` writes it anew."""
+"""docs/outputs.md is what questions declare of outputs. `python tests/whole/test_docs_outputs.py` writes it anew."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _WANTED = {
 _INTRODUCTION = """\
 # Outputs
 
-What a model can be trained and scored on, by kind; `kind` is what `--kind` takes and what `Task.kind` says. Each has a
-half that needs no torch (`data/outputs`) and one that does (`models/outputs`);
-[CONTRIBUTING](../CONTRIBUTING.md#how-to-add-an-output) tells how to add one. Both tables are made from the code.
+What a model can be trained and scored on, by kind: what `Task.kind` says. Each has a half that needs no torch
+(`data/outputs`) and one that does (`models/outputs`); [CONTRIBUTING](../CONTRIBUTING.md#how-to-add-an-output) tells
+how to add one. Both tables are made from the code.
 """
 _QUESTIONS = """\
 ## Which questions are asked of which outputs
@@ -115,9 +115,8 @@ class _Model:
 def test_what_means_nothing_is_refused_in_one_line_with_the_reason(question: Question, kind: str) -> None:
     with pytest.raises(UserError) as refused:
         question.refuse_output(_Task(kind))
-    assert str(refused.value) == (
-        f"{question.name} can't be asked of mine, which is answered by {kind}, because {question.scoring.refuses[kind]}"
-    )
+    why = question.scoring.refuses[kind]
+    assert str(refused.value) == f"{question.name} can't be asked of mine, which is answered by {kind}, because {why}"
     for other in set(EVERY_KIND) - set(question.scoring.refuses):
         question.refuse_output(_Task(other))
     question.refuse_output(["texts", "alone"])
