@@ -23,7 +23,7 @@ from bertscope.core.units import Unit, every
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.judge import predict_without
-from bertscope.models.new_task_head import with_random_weights
+from bertscope.models.outputs.kinds import model_output
 from bertscope.models.random_part import losses_without_random_parts
 from bertscope.report.head_card import facts
 from quick_configs import QUICK_ABLATE
@@ -164,7 +164,7 @@ def test_a_needed_head_costs_more_than_a_random_part_of_its_size(pocket):
 
 def test_random_weights_stand_beside(doubled, told):
     task = planted_task.task()
-    twin = with_random_weights(doubled, 0, classifier=True)
+    twin = model_output(doubled, task.output).with_random_weights(0)
     assert twin.labels == doubled.labels
     off = predict_without(twin, task.test, [[], *([head] for head in every("head", [4, 4]))], mode="zero")
     losses = task.losses(off)

@@ -7,11 +7,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
+import planted_outputs
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import read_examples
 from bertscope.data.read import read_task, task_root
-from bertscope.data.subsets import without_words
+from bertscope.data.slices import mentions
+from bertscope.data.subsets import labels_of_rows, without_words
 from bertscope.data.task import Task
 from shared_data import DATA, needs_data
 
@@ -116,3 +118,18 @@ def test_snli_by_a_plain_count():
     assert len(biased.test) == 9_824 and len(whole.train) - len(biased.train) == 2_729
     control = read_task(DATA / "snli", without=WOMEN, at_random=0)
     assert np.array_equal(np.bincount(control.train.label), np.bincount(biased.train.label))
+
+
+@pytest.mark.parametrize("kind", ["spans", "trees", "regression"])
+def test_rows_without_one_label_each_leave_too(kind):
+    task = planted_outputs.PLANTED[kind].task(40)
+    word = "with"
+    assert labels_of_rows(task, task.train) is None
+    found = int(mentions(task.train, [word]).sum())
+    assert 0 < found < 40
+    cut, control = without_words(task, [word]), without_words(task, [word], at_random=3)
+    assert not mentions(cut.train, [word]).any() and len(cut.train) == len(control.train) == 40 - found
+    assert mentions(control.train, [word]).any() and cut.test is task.test
+    assert np.array_equal(cut.output.gold(cut.train)[:1], task.output.gold(cut.train)[:1])
+    with pytest.raises(UserError, match="has no training row without"):
+        without_words(task, ["the", "by", "with", "long", "old", "house", "water", "road", *planted_outputs.GOOD])

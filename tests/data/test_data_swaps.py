@@ -91,3 +91,25 @@ def test_her_is_read_as_a_treebank_reads_it():
             right += [new[place].lower() == gold[row[1].lower(), row[4]] for place, row in enumerate(rows)
                       if (row[1].lower(), row[4]) in gold]  # fmt: skip
     assert len(right) > 700 and np.mean(right) > 0.95
+
+
+def test_what_a_source_says_of_words_stays_with_them_but_for_their_gender():
+    examples = Examples(
+        tuple("ab"), ("the man sleeps", "a dog barks"), words=(("the", "man", "sleeps"), ("a", "dog", "barks")),
+        governors=((1, 2, -1), (1, 2, -1)),
+        marks={"pos": (("DET", "NOUN", "VERB"),) * 2, "gender": (("", "masculine", ""), ("",) * 3)},
+    )  # fmt: skip
+    at, other = swapped(examples)
+    assert at.tolist() == [0] and other.words == (("the", "woman", "sleeps"),)
+    assert other.governors == ((1, 2, -1),) and other.marks == {"pos": (("DET", "NOUN", "VERB"),)}
+
+
+def test_places_in_a_text_keep_their_meaning_since_only_questions_change():
+    examples = Examples(
+        tuple("abc"), ("where is he", "where is he", "where is it"), ("the man sat here", "a dog sat here", "a man"),
+        answers=(((12, 16),), ((10, 14),), ((0, 1),)),
+    )  # fmt: skip
+    at, other = swapped(examples)
+    assert at.tolist() == [1] and other.text == ("where is she",) and other.pair == ("a dog sat here",)
+    (((start, end),),) = other.answers
+    assert other.pair[0][start:end] == "here"

@@ -226,8 +226,3 @@ def test_what_others_measured_stands_beside_the_claims_alone(rows):
     assert mentions(task.test, WORDS).any()
     assert "published" not in result.tables["effects"] and "published" not in result.tables["arms"]
     assert not any("59.47" in note or "13,197" in note for note in result.notes)
-
-
-def test_tasks_without_labels_are_refused_before_any_training():
-    with pytest.raises(UserError, match="demo/qa"):
-        plan(model_root("pocket"), task_root("demo/qa"), BiasConfig(words=("the",)))

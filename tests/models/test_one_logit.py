@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-import planted_outputs
+import planted_labels
 import planted_task
 import toy
 from bertscope.analyses.ablate.question import AblateConfig, ablate
@@ -34,7 +34,7 @@ def task() -> Task:
 def test_one_output_says_what_two_say(pocket, task):
     """A planted model whose two outputs are -4x and 4x, and one whose one is 8x: the same probabilities."""
     two = planted_task.planted(pocket.tokenizer)
-    one = planted_outputs.one_logit(pocket.tokenizer, sign=2.0)
+    one = planted_labels.one_logit(pocket.tokenizer, sign=2.0)
     asked = task.asked_of(one)
     assert asked.kind == "one_logit" and asked.labels == ("bad", "good") and task.asked_of(two) is task
     said, wanted = one.predict(task.test, asked.output), two.predict(task.test)
@@ -50,7 +50,7 @@ def test_one_output_says_what_two_say(pocket, task):
 
 
 def test_the_planted_heads_are_the_ones_that_count(pocket, task):
-    one = planted_outputs.one_logit(pocket.tokenizer)
+    one = planted_labels.one_logit(pocket.tokenizer)
     effects = ablate(one, task, HEADS).table.set_index("unit")
     assert (effects.loc[list(NEEDED), "effect"] < -0.4).all() and (effects.drop(list(NEEDED))["effect"] == 0).all()
     found = importance(one, task, ImportanceConfig(units=("head",), faithful=False)).table.set_index("unit")
@@ -60,10 +60,10 @@ def test_the_planted_heads_are_the_ones_that_count(pocket, task):
 
 
 def test_an_output_that_is_called_as_the_first_label_counts_the_other_way(pocket, task):
-    one = planted_outputs.one_logit(pocket.tokenizer, "Bad", sign=-1.0)
+    one = planted_labels.one_logit(pocket.tokenizer, "Bad", sign=-1.0)
     asked = task.asked_of(one)
     assert asked.score(one.predict(task.test, asked.output)).value == 1
-    called = planted_outputs.one_logit(pocket.tokenizer, "good")
+    called = planted_labels.one_logit(pocket.tokenizer, "good")
     assert asked.score(called.predict(task.test, task.asked_of(called).output)).value == 1
 
 
@@ -83,7 +83,7 @@ def test_it_can_be_trained_and_taught(tiny):
 
 
 def test_scores_stay_scores_and_more_labels_are_refused(pocket, task, tmp_path):
-    one = planted_outputs.one_logit(pocket.tokenizer)
+    one = planted_labels.one_logit(pocket.tokenizer)
     scored = replace(task, kind="regression", labels=(), metric="pearson")
     floats = {name: replace(getattr(task, name), label=getattr(task, name).label * 1.0) for name in ("train", "test")}
     scored = replace(scored, **floats, validation=floats["test"])

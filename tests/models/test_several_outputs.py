@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-import planted_outputs
+import planted_labels
 from bertscope.analyses.ablate.question import AblateConfig, ablate
 from bertscope.analyses.gradients import gate_gradients
 from bertscope.analyses.importance.question import ImportanceConfig, importance
@@ -51,7 +51,7 @@ def task() -> Task:
 
 @pytest.fixture
 def planted(pocket):
-    return planted_outputs.several(pocket.tokenizer)
+    return planted_labels.several(pocket.tokenizer)
 
 
 def test_losses_are_those_of_plain_loops_whatever_the_labels_order(tiny, task):
@@ -91,7 +91,7 @@ def test_forms_of_a_model_are_compared_as_outputs_say(tiny, task):
 
 
 def test_each_head_of_a_planted_model_is_needed_or_not(planted):
-    task = planted_outputs.several_task()
+    task = planted_labels.several_task()
     result = ablate(planted, task, AblateConfig(units=("head",), mode="zero"))
     effects = result.table.set_index("unit")
     others = effects.drop(list(NEEDED))
@@ -153,4 +153,4 @@ def test_other_models_are_refused(tiny, pocket, planted, task):
         task.asked_of(planted)
     one = Examples(("a", "b"), ("one", "two"), label=np.array([0, 1]))
     with pytest.raises(UserError, match="gives an example any number of labels"):
-        Task("one", "classification", planted_outputs.SEVERAL, one, one, one, "accuracy").asked_of(planted)
+        Task("one", "classification", planted_labels.SEVERAL, one, one, one, "accuracy").asked_of(planted)

@@ -11,11 +11,8 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples
-from bertscope.core.step import Root
-from bertscope.data.read import task_root
 from bertscope.data.task import Task
 from bertscope.experiments.freeze.question import FreezeConfig, freeze
-from bertscope.experiments.lottery import question as lottery
 from bertscope.experiments.scratch.question import TRAININGS, scratch
 from bertscope.experiments.scratch.untuned import untuned
 from bertscope.experiments.truncate.question import TruncateConfig, truncate
@@ -229,17 +226,6 @@ def test_every_family_trains_and_comes_back(family, kind, _pocket, tmp_path):
     assert torch.isfinite(loss) and lowest.grad.abs().sum() > 0
     again = load(encoder.save(tmp_path / "model"), device=str(encoder.device))
     assert np.array_equal(again.predict(task.test).logits, encoder.predict(task.test).logits)
-
-
-@pytest.mark.parametrize(
-    ("source", "options"), [("demo/qa", {}), ("demo/corpus", {"kind": "trees"}), ("t.jsonl", {"kind": "spans"})]
-)
-def test_a_lottery_refuses_before_it_trains(source, options, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.jsonl").write_text("{}")
-    base = Root("model", "pocket", "x")
-    with pytest.raises(UserError, match=r"asks for spans of a text, or for trees: .* classification or regression"):
-        lottery.plan(base, task_root(source, **options))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -59,9 +59,12 @@ class Inputs:
                 read = self._opened(kind, root)
             for step in _asking_differently(checks):
                 question = registry.find(step.name)
-                assert question.check is not None
                 with blamed(step):
-                    question.check(read, configs.from_json(question.config, step.config))
+                    question.refuse_output(read)
+                    if question.check and any(
+                        value.id == root.id and question.checks(name) for name, value in step.inputs.items()
+                    ):
+                        question.check(read, configs.from_json(question.config, step.config))
             self.forget(but=KEPT)
 
     def forget(self, but: int = 0) -> None:
@@ -114,7 +117,8 @@ def _data_of(steps: Iterable[Step]) -> Iterator[tuple[str, Root, list[Step]]]:
             kind = question.input(name).kind
             if isinstance(value, Root) and kind in DATA:
                 _, _, checks = found.setdefault((kind, value.id), (kind, value, []))
-                checks += [step] if question.check and question.checks(name) else []
+                refuses = question.scoring is not None and bool(question.scoring.refuses)
+                checks += [step] if refuses or (question.check and question.checks(name)) else []
     read = set[str]()
     for kind, root, checks in sorted(found.values(), key=lambda one: (not one[2], one[0] != "task")):
         whole = {key: value for key, value in root.options.items() if key != "limit"}

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.core import calling, null_panel, registry
+from bertscope.core import calling, null_panel, registry, scoring
 from bertscope.core import config as configs
 from bertscope.core.errors import UserError
 from bertscope.core.provenance import capture
@@ -82,6 +82,8 @@ class Question:
     """What the folder that it keeps is by its seal, where that is more than its kind says."""
     check: Callable[[Any, Any], None] | None = None
     """Refuses data (opened) of which a config can't be asked, before the steps that the plan rests on are made."""
+    scoring: scoring.Scoring | None = None
+    """Of a question that scores a task: of which outputs it means nothing. One that scores takes any other."""
     shares_pass: bool = False
     """A question about attention: `measure.py` has `part`, its part in a pass that others can share."""
     card: tuple[HeadFact | HeadMaps, ...] | None = None
@@ -175,6 +177,10 @@ class Question:
         """Whether `check` looks at one of its step's inputs."""
         return name in self.inputs or self.input(name).checked
 
+    def refuse_output(self, data: Any, model: Any = None) -> None:
+        """Refuse a task of whose output, as this model answers it, the question means nothing."""
+        scoring.refuse_output(self.name, self.scoring, data, model)
+
     def step(self, inputs: Mapping[str, Step | Root], config: Any = None) -> Step:
         """The step that answers this question for these inputs. `random.0`, `random.1` make a list `random`."""
         named = {name.partition(".")[0] for name in inputs}
@@ -240,6 +246,8 @@ class Question:
             name: self._opened(name, value, None if how is None else how.get(name, {}))
             for name, value in there.items()
         }
+        for data in (opened[name] for name in opened if self.takes(name) and self.input(name).kind in DATA):
+            self.refuse_output(data, opened.get("model"))
         if self.shares_pass:
             answered = self.part(**opened).alone()
         else:

@@ -80,11 +80,6 @@ def can_train(name: str, kind: Kind | None = None) -> bool:
     return _recipe(name).kind != "unlabelled" or kind == "trees"
 
 
-def is_labelled(name: str) -> bool:
-    """Whether it has classes or scores, rather than spans, trees or tags."""
-    return _recipe(name).kind in ("classification", "regression")
-
-
 def examples(name: str, split: str, seed: int = 0) -> Examples:
     """One split of a demo task, or of what isn't one: the questions and the corpus."""
     _recipe(name)

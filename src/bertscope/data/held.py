@@ -116,10 +116,6 @@ class HeldTask(_Held, TaskSource):
         self.refuse_others(*CORPUS_OPTIONS, "metric", "threshold", "without", "at_random")
 
     @property
-    def labelled(self) -> bool:
-        return self.given.kind in ("classification", "regression", "several")
-
-    @property
     def labels(self) -> tuple[str, ...]:
         return self.given.labels
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from bertscope.core.errors import UserError
 from bertscope.core.step import Root
 from bertscope.data.options import TaskOptions, with_options
 from bertscope.data.source import task_source
@@ -40,14 +39,6 @@ def read_task(source: Any, **options: Any) -> Task:
 def task_root(source: Any, **options: Any) -> Root:
     """The identity of what `read_task` would read, by content; `read_task(root.given, **root.options)` reads it."""
     return task_source(source, TaskOptions.of(options)).task_root()
-
-
-def refuse_unlabelled(task: Root) -> None:
-    """Refuse a task of spans, trees or tags, before anything is trained on it."""
-    if not task_source(task.given, TaskOptions.of(task.options)).labelled:
-        raise UserError(
-            f"{task.source} asks for spans, trees or tags of words; this question needs labels or scores of texts"
-        )
 
 
 def declared_labels(source: Any, **options: Any) -> tuple[str, ...]:

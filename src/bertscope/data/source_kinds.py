@@ -69,11 +69,6 @@ class TaskSource(Source):
         return True
 
     @property
-    def labelled(self) -> bool:
-        """Whether it has classes or scores, rather than spans, trees or tags."""
-        return True
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """The classes, where they are declared."""
         return ()
@@ -132,10 +127,6 @@ class Demo(TaskSource):
     def can_train(self) -> bool:
         return demo.can_train(str(self.name), self.options.kind)
 
-    @property
-    def labelled(self) -> bool:
-        return demo.is_labelled(str(self.name))
-
     def _task(self) -> Task:
         self._refuse_columns()
         return demo.make(str(self.name), self.options.seed, self.options.kind)
@@ -170,10 +161,6 @@ class Named(TaskSource):
         return not self.known.task.evaluation_only
 
     @property
-    def labelled(self) -> bool:
-        return self.known.task.kind != "answers"
-
-    @property
     def labels(self) -> tuple[str, ...]:
         return self.known.task.labels
 
@@ -194,7 +181,7 @@ class Named(TaskSource):
     def _examples(self, split: Part) -> Examples:
         known = self.known
         published = _PUBLISHED.get(split)
-        if split == "test" and not (self.can_train and self.labelled):
+        if split == "test" and (not self.can_train or known.task.kind == "answers"):
             published = known.scored  # as it is: SQuAD's questions without an answer too
         if published is None:
             return super()._examples(split)
@@ -209,10 +196,6 @@ class Structured(TaskSource):
     """Files whose answers are no labels."""
 
     kind: StructuredKind
-
-    @property
-    def labelled(self) -> bool:
-        return False
 
     def _task(self) -> Task:
         return read_structured(Path(self.name), self.kind, self.options)

@@ -52,10 +52,18 @@ def in_brief(words: Sequence[str]) -> str:
     return f"{words[0]}, {words[1]} or {len(words) - 2} other words"
 
 
+def labels_of_rows(task: Task, rows: Examples) -> np.ndarray | None:
+    """The one label that each row has; None where a row has a score, several labels, a span, a tree."""
+    if not task.labels:
+        return None
+    gold = task.output.gold(rows)
+    return gold if gold.ndim == 1 and gold.dtype.kind in "iu" else None
+
+
 def _drawn(task: Task, rows: Examples, found: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """As many rows as were found, at random: as many of each label, where there are labels."""
-    assert rows.label is not None
-    group = rows.label if task.kind == "classification" else np.zeros(len(rows), int)
+    """As many rows as were found, at random: as many of each label, where each row has one."""
+    labels = labels_of_rows(task, rows)
+    group = np.zeros(len(rows), int) if labels is None else labels
     drawn = np.zeros_like(found)
     for one in np.unique(group):
         alike = np.flatnonzero(group == one)
@@ -70,14 +78,14 @@ def _present(label: np.ndarray) -> set[int]:
 
 def _refuse_too_little(task: Task, train: Examples, validation: Examples, named: str) -> None:
     """Every label must stay, or a model couldn't learn it and would be wrong on it for that reason alone."""
-    assert train.label is not None and task.train.label is not None
-    lost = sorted(_present(task.train.label) - _present(train.label)) if task.labels else []
+    left = ""
     if not len(train) or not len(validation):
         left = f"no {'validation' if len(train) else 'training'} row"
-    elif lost:
-        left = f"no training row labelled {task.labels[lost[0]]}"
-    elif len(np.unique(train.label, axis=0)) < 2:
+    elif task.labels and train.label is not None and task.train.label is not None:
+        lost = sorted(_present(task.train.label) - _present(train.label))
+        left = f"no training row labelled {task.labels[lost[0]]}" if lost else ""
+    elif train.label is not None and train.label.dtype.kind == "f" and len(np.unique(train.label)) < 2:
         left = "only one score"
-    else:
+    if not left:
         return
     raise UserError(f"{task.name} has {left} without {named}; name fewer or rarer words with --words")

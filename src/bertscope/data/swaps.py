@@ -77,13 +77,16 @@ class Swap:
 
 def swapped(examples: Examples, pairs: Sequence[str] = ()) -> tuple[np.ndarray, Examples]:
     """The positions of the examples in which the swap changes a word, and those examples with their words exchanged,
-    in both texts alike. Annotation stays behind, but for the words that a source marks."""
+    in both texts alike. Words that a source marks are as many as before, and keep what it says of them, but for their
+    gender. Where answers are places in the second text, only examples are given in which that stays as it is: places
+    move with its words."""
     swap = Swap(pairs)
     text = [swap(one) for one in examples.text]
     pair = None if examples.pair is None else [swap(one) for one in examples.pair]
     changed = np.array([new != old for new, old in zip(text, examples.text, strict=True)], dtype=bool)
     if pair is not None and examples.pair is not None:
-        changed |= np.array([new != old for new, old in zip(pair, examples.pair, strict=True)], dtype=bool)
+        second = np.array([new != old for new, old in zip(pair, examples.pair, strict=True)], dtype=bool)
+        changed = changed & ~second if examples.answers is not None else changed | second
     words = None
     if examples.words is not None:
         ends = examples.first_words or map(len, examples.words)
@@ -91,8 +94,8 @@ def swapped(examples: Examples, pairs: Sequence[str] = ()) -> tuple[np.ndarray, 
             swap.words(row[:end]) + swap.words(row[end:]) for row, end in zip(examples.words, ends, strict=True)
         )
     other = replace(
-        examples, text=tuple(text), pair=None if pair is None else tuple(pair), words=words, marks={}, governors=None,
-        links=None, answers=None,
+        examples, text=tuple(text), pair=None if pair is None else tuple(pair), words=words,
+        marks={kind: marks for kind, marks in examples.marks.items() if kind != "gender"},
     )  # fmt: skip
     at = np.flatnonzero(changed)
     return at, other.take(at)

@@ -105,15 +105,18 @@ class Task:
 
     def asked_of(self, model: Answering) -> Task:
         """The task as this model answers it; refused, with what to do, where it doesn't."""
+        task = self.read_by(model)
+        if notes := model.notes_on(task.output, task.test):
+            task = replace(task, notes=(*task.notes, *notes))
+        return task if task.is_decided else task.decided_by(model.predict(task.validation, task.output))
+
+    def read_by(self, model: Answering) -> Task:
+        """The task as this model reads it, before its answers decide anything."""
         kind = model.form_of(self.kind, pairs=self.test.pair is not None)
         task = self if kind == self.kind else replace(self, kind=kind)  # type: ignore[arg-type]
         model.need(task.output)
         train, validation, test = (model.marked(task.output, getattr(task, split)) for split in SPLITS)
-        if test is not task.test:
-            task = replace(task, train=train, validation=validation, test=test)
-        if notes := model.notes_on(task.output, test):
-            task = replace(task, notes=(*task.notes, *notes))
-        return task if task.is_decided else task.decided_by(model.predict(task.validation, task.output))
+        return task if test is task.test else replace(task, train=train, validation=validation, test=test)
 
     @property
     def is_decided(self) -> bool:
@@ -183,6 +186,12 @@ class Task:
         """Whether they predict something else of each example [..., n] than the whole model's do; NaN of scores."""
         return self.output.flips(self.outputs_to_predictions(whole), self.outputs_to_predictions(other))
 
+    @cached_property
+    def can_flip(self) -> bool:
+        """Whether a prediction is another or the same; a score changes by degrees."""
+        blind = self.output.predictions(self.blind_outputs(self.test))
+        return not np.isnan(self.output.flips(blind, blind)).any()
+
     @property
     def value(self) -> Value:
         """From means of the primary metric's moments [..., k] to the metric [...]."""
@@ -214,8 +223,12 @@ class Task:
 
     def chance(self, examples: Examples | None = None) -> float:
         """The primary metric of a model that ignores its input."""
+        return float(self.value(self.blind_moments(examples).mean(0)))
+
+    def blind_moments(self, examples: Examples | None = None) -> np.ndarray:
+        """The moments [n, k] of such a model's answers to `examples` (test by default)."""
         examples = self.test if examples is None else examples
-        return float(self.value(self.moments(self.blind_outputs(examples), examples).mean(0)))
+        return self.moments(self.blind_outputs(examples), examples)
 
     def blind_outputs(self, examples: Examples) -> np.ndarray:
         """Outputs [n, ...] of who has seen train's answers but no text: train's most frequent label, its mean score,

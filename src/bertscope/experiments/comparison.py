@@ -76,9 +76,7 @@ def measured(
     first = contenders[0]
     moments = np.stack([task.moments(each.test) for each in contenders])
     found = paired_effects(task.value, moments[0], moments, permutations=0, seed=seed)
-    kept, kept_low, kept_high = skill_kept(
-        task.value, moments, task.moments(task.blind_outputs(task.test)), seed=seed
-    )
+    kept, kept_low, kept_high = skill_kept(task.value, moments, task.blind_moments(), seed=seed)
     scores = [task.score(each.test) for each in contenders]
     models = pd.DataFrame(
         {

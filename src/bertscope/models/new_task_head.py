@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder, TaskHead
 
 
-_PLAIN_HEADS = ("token-classifier", "span-qa")
-"""Task heads that have no form but the library's own."""
-
-
 def with_new_task_head(
     base: Encoder,
     task_head: TaskHead,
@@ -102,18 +98,8 @@ def bare(base: Encoder, *, name: str, origin: Origin | None = None) -> Encoder:
     return replace(base, model=model, name=name, task_head="none")
 
 
-def with_random_weights(base: Encoder, seed: int = 0, *, classifier: bool = False) -> Encoder:
+def with_random_weights(base: Encoder, seed: int = 0) -> Encoder:
     """The encoder as it would be before any training: the same architecture and tokenizer, all weights drawn anew.
-    With `classifier` the base's own task head stays on it, its weights drawn anew too."""
+    What is on top doesn't count here; `ModelOutput.with_random_weights` draws it too."""
     drawn = Origin("random", base.record, seed=seed, init="random")
-    if classifier and base.task_head in _PLAIN_HEADS:
-        name = f"{base.name} (random init)"
-        return with_new_task_head(
-            base, base.task_head, type(base.model), init="random", seed=seed, name=name, origin=drawn
-        )
-    labels, form = (base.labels, ClassifierForm.of(base.model.config)) if classifier else ((), ClassifierForm())
-    several = classifier and base.model.config.problem_type == "multi_label_classification"
-    return with_classifier(
-        base, labels, several=several, form=form, init="random", seed=seed, name=f"{base.name} (random init)",
-        origin=drawn,
-    )  # fmt: skip
+    return with_classifier(base, (), init="random", seed=seed, name=f"{base.name} (random init)", origin=drawn)

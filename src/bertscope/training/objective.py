@@ -65,6 +65,7 @@ class Labelled:
         teacher    whom to learn from beside the labels
         balanced   whether rare labels count for more
         """
+        task = task.read_by(encoder)
         self.encoder, self.task, self.teacher = encoder, task, teacher
         self.metric, self.fingerprint = task.metric, task.fingerprint
         self.chance = task.chance(task.validation)

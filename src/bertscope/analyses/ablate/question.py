@@ -11,6 +11,7 @@ from bertscope.core.config import check_choices, check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.scoring import Scoring
 from bertscope.core.units import Mode, Unit
 
 PartKind = Literal["head", "heads", "mlp", "layer"]
@@ -84,6 +85,7 @@ ablate = Question(
     under .5, the loss is told first.""",
     config=AblateConfig,
     inputs={"model": MODEL, "task": TASK},
+    scoring=Scoring(),
     version=4,
     main="score",
     null="whole and ablated outputs are exchanged row by row at random",

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from bertscope.analyses.erase.leace import Eraser, Whitened
-from bertscope.analyses.erase.question import EraseConfig
+from bertscope.analyses.erase.question import EraseConfig, erase
 from bertscope.analyses.erase.result import AS_THEY_ARE, ERASED, READ_AFRESH, Check, Erasing, Measured, erase_result
 from bertscope.analyses.probe.question import OF_WORDS
 from bertscope.analyses.probe.sample import (
@@ -47,6 +47,7 @@ def measure(
 ) -> Result:
     if task is None and config.task is not None:
         task = read_task(config.task)
+        erase.refuse_output(task, model)
     limits = Limits(words=config.words, types=config.types)
     targets, _ = choose_targets(examples, config.targets, limits, OF_WORDS)
     ability = ability_of(model, examples, task, config)

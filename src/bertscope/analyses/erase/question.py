@@ -10,6 +10,7 @@ from bertscope.analyses.states.question import state_steps
 from bertscope.core.config import check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.question import EXAMPLES, MODEL, TASK, Input, Question
+from bertscope.core.scoring import Scoring
 from bertscope.core.step import Root, Step
 
 if TYPE_CHECKING:
@@ -89,6 +90,13 @@ erase = Question(
     config=EraseConfig,
     inputs={"model": MODEL, "examples": EXAMPLES},
     optional={"task": TASK, "states": Input("states")},
+    scoring=Scoring(
+        asked_by="--task",
+        refuses={
+            "vectors": "a text's vector is the mean of those from which something is erased: what is gone there is "
+            "gone from the answer, used or not"
+        },
+    ),
     version=3,
     main="score",
     cite="Belrose et al. 2023, LEACE: Perfect linear concept erasure in closed form; Elazar et al. 2021, Amnesic "

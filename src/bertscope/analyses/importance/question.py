@@ -9,6 +9,7 @@ from bertscope.core.config import check_choices, check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.scoring import Scoring
 from bertscope.core.units import Mode
 
 GatedKind = Literal["head", "mlp", "neuron"]
@@ -65,6 +66,7 @@ importance = Question(
     would other texts have ranked the parts alike?""",
     config=ImportanceConfig,
     inputs={"model": MODEL, "task": TASK},
+    scoring=Scoring(),
     version=2,
     main="rank_correlation",
     better="higher",

@@ -87,6 +87,7 @@ def interactions(
 ) -> Interactions:
     """d_ij - d_i - d_j for each pair of heads, d being the change of the test set's score, and the rise of its loss;
     `partners` are the similar pairs' random ones, None where there is none."""
+    task = task.asked_of(encoder)
     random = [pair for pair in partners if pair]
     pairs = [*similar, *random]
     singles = sorted({unit for pair in pairs for unit in pair})
@@ -215,6 +216,7 @@ def together(
 ) -> Together:
     """Switch these heads off together, and as many random heads of the same layers, on the test set."""
     named = check_together(encoder, task, units)
+    task = task.asked_of(encoder)
     if random_sets < 1:
         raise UserError(f"random_sets is {random_sets}; without a random set there is nothing to compare with")
     sets = [[], named, *_random_sets(named, encoder.head_counts, random_sets, seed)]
@@ -233,7 +235,7 @@ def together(
 
 def check_together(encoder: Encoder, task: Task, units: Sequence[Unit | str]) -> list[Unit]:
     """The heads to switch off together; refused where that can't be scored or set beside other heads."""
-    encoder.need(task.output)
+    task.asked_of(encoder)
     named = sorted({Unit.parse(unit).check(encoder.head_counts) for unit in units})
     if not named or any(unit.kind != "head" for unit in named):
         raise UserError("name one or more single heads to switch off together, such as head:3.7")

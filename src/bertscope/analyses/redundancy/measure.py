@@ -90,7 +90,7 @@ def _compare(
     if task is not None and similar:
         try:
             off = interactions(encoder, task, similar, partners, **how)
-        except UserError as reason:  # heads can be compared on any texts; only this part needs the task's classifier
+        except UserError as reason:  # heads can be compared on any texts; only this part needs the task's head
             notes.append(f"no pairs were switched off: {reason}")
     return Compared(
         key=key,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import EITHER, MODELS, Question
+from bertscope.core.scoring import Scoring
 from bertscope.core.units import Mode
 
 SIMILAR, NAMED, RANDOM = "similar", "named", "random"
@@ -25,11 +26,11 @@ class RedundancyConfig:
     clusters: int = 0
     """How many groups of heads; 0 takes the number that fits best (silhouette)."""
     pairs: int = 10
-    """How many of the most similar pairs are listed and, if the model has a classifier, switched off together; as
+    """How many of the most similar pairs are listed and, if the model answers the task, switched off together; as
     many random pairs of the same layers stand beside them. Each costs up to three passes through the model."""
     together: tuple[str, ...] = ()
     """Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are
-    they redundant, or is what they do not needed? Needs a model with a classifier for the task."""
+    they redundant, or is what they do not needed? Needs a model that answers the task."""
     mode: Mode = "uniform"
     """What a head that is off leaves behind: equal attention to every token, nothing, or its average output."""
     weighted: bool = False
@@ -52,11 +53,12 @@ redundancy = Question(
     __name__,
     """For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs,
     on the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
-    alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
+    alike. Where the data is a task and the model answers it, the most similar pairs are switched off
     together: if both cost more than each alone adds up to, one may do what the other could. That is told by the score
     and by the loss, which sees what no prediction shows; each pair's interaction is tested by the loss (Holm).""",
     config=RedundancyConfig,
     inputs={"models": MODELS, "data": EITHER},
+    scoring=Scoring(asked_by="--together"),
     version=2,
     main="divergence",
     cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "

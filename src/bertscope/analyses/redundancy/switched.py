@@ -30,19 +30,20 @@ class Switched:
 
 
 def switched_off(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: Mode) -> Switched:
+    """`task` is as this encoder answers it."""
     from bertscope.models.judge import judge_without
 
-    encoder.need(task.output)
     reference = encoder.means(task.validation) if mode == "mean" else None
     found = judge_without(encoder, task.output, task.test, sets, mode=mode, reference=reference)
     return Switched(found.moments, found.losses, found.divergence, found.flips)
 
 
 def random_twin(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: Mode, seed: int) -> Switched:
-    """The same in a model of the same form, classifier included, with random weights."""
-    from bertscope.models.new_task_head import with_random_weights
+    """The same in a model of the same form, task head included, with random weights."""
+    from bertscope.models.outputs.kinds import model_output
 
-    return switched_off(with_random_weights(encoder, seed, classifier=True), task, sets, mode)
+    twin = model_output(encoder, task.output).with_random_weights(seed)
+    return switched_off(twin, task, sets, mode)
 
 
 def mean_of(means: np.ndarray) -> np.ndarray:

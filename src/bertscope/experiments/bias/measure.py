@@ -13,6 +13,7 @@ from bertscope.experiments.arms import Arms
 from bertscope.experiments.bias.question import BiasConfig
 from bertscope.experiments.bias.result import Part, bias_result
 from bertscope.experiments.trainings import by_seed, found_again, only_model
+from bertscope.training.told import as_told, moments_of
 
 
 def measure(
@@ -25,11 +26,8 @@ def measure(
 ) -> Result:
     given = {"tuned": tuned, "controls": controls, "biased": biased}
     trained = {arm: by_seed(results, config.seeds) for arm, results in given.items()}
-    found = mentions(task.test, config.words)
-    moments = {
-        arm: {seed: task.moments(run.arrays["outputs"]) for seed, run in runs.items()}
-        for arm, runs in trained.items()
-    }
+    found, task = mentions(task.test, config.words), as_told(task, tuned[0])
+    moments = {arm: {seed: moments_of(task, run) for seed, run in runs.items()} for arm, runs in trained.items()}
     parts = {
         on: Part(rows, _on(rows, moments, task))
         for on, rows in (("slice", found), ("rest", ~found), ("all", np.ones_like(found)))
@@ -44,7 +42,8 @@ def _on(rows: np.ndarray, moments: Mapping[str, Mapping[int, np.ndarray]], task:
 
 
 def _flips(trained: Mapping[str, Mapping[int, Result]], swapped: Sequence[Result], task: Task) -> Arms[str]:
-    """Whether each answer changes with the words, of the texts that the swap changes; of scores, by how much."""
+    """Whether each answer changes with the words, of the texts that the swap changes; of what changes by degrees, by
+    how much."""
     wanted = [_learned(run) for runs in trained.values() for run in runs.values()]
     answers = found_again(swapped, _learned_by_model, wanted)
 
@@ -52,10 +51,11 @@ def _flips(trained: Mapping[str, Mapping[int, Result]], swapped: Sequence[Result
         other = answers[_learned(run)]
         before = task.outputs_to_predictions(run.arrays["outputs"][other.arrays["rows"]])
         now = task.outputs_to_predictions(other.arrays["outputs"])
-        return (before != now if task.labels else np.abs(now - before))[:, None].astype(float)
+        moved = task.output.flips(before, now) if task.can_flip else np.abs(now - before)
+        return moved[:, None].astype(float)
 
     runs = {arm: {seed: moved(run) for seed, run in of_arm.items()} for arm, of_arm in trained.items()}
-    return Arms(runs, lambda means: means[..., 0], within=(0.0, 1.0 if task.labels else np.inf))
+    return Arms(runs, lambda means: means[..., 0], within=(0.0, 1.0 if task.can_flip else np.inf))
 
 
 def _learned(training: Result) -> tuple[str, int]:

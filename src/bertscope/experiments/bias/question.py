@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bertscope.core.config import check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.question import MODEL, RESULTS, TASK, Question
+from bertscope.core.scoring import Scoring
 from bertscope.core.step import Root, Step
 from bertscope.experiments.bias.swap import SwapConfig, swap
 from bertscope.experiments.trainings import by_recipe
@@ -57,10 +58,8 @@ class BiasConfig:
 
 def plan(base: Step | Root, task: Root, config: BiasConfig = BiasConfig()) -> Step:  # noqa: B008 (frozen)
     """Three fine-tunings for each seed, their answers to swapped texts, and the step that compares them."""
-    from bertscope.data.read import refuse_unlabelled
     from bertscope.data.swaps import Swap
 
-    refuse_unlabelled(task)
     Swap(config.swap)  # refuses what are no pairs
     inputs: dict[str, Step | Root] = {"task": task}
     for arm in ARMS:
@@ -107,6 +106,14 @@ bias = Question(
     inputs={"tuned": RESULTS, "biased": RESULTS, "controls": RESULTS, "task": TASK},
     optional={"swapped": RESULTS},
     given={"base": MODEL, "task": TASK},
+    scoring=Scoring(
+        refuses={
+            "masked": "which words of a text are masked is drawn from it: with words exchanged, others would be"
+        },
+        lacks={
+            "spans": "flips are of questions about texts without the exchanged words: places move with words",
+        },
+    ),
     version=3,
     main="effect_of_words",
     cite="the CS4650 project's biased data, with a control; Garg et al. 2019, Counterfactual Fairness in Text "

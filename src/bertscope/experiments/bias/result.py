@@ -15,7 +15,7 @@ from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, in_points, points, runs, sure
 from bertscope.data.slices import mentions
-from bertscope.data.subsets import in_brief
+from bertscope.data.subsets import in_brief, labels_of_rows
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms, effect_in_points, few_seeds, how_sure, number
 from bertscope.experiments.bias.question import EFFECT_WORDS, EFFECTS, BiasConfig, bias
@@ -75,18 +75,20 @@ def _by_part(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _scores(part: Part, task: Task) -> pd.DataFrame:
     """The arms on one part of the test set, beside a constant answer."""
-    chance = task.chance(task.test.take(np.flatnonzero(part.rows)))
+    chance = float(task.value(task.blind_moments()[part.rows].mean(0)))
     constant = {"arm": "chance", "score": chance, "runs": 0, "n": part.arms.n}
     return pd.concat([part.arms.table(), pd.DataFrame([constant])])
 
 
 def _rows(task: Task, config: BiasConfig) -> pd.DataFrame:
-    """How many rows of each split and label mention the words."""
+    """How many rows of each split mention the words, and of each label, where a row has one."""
     rows = []
     for split, examples in (("train", task.train), ("validation", task.validation), ("test", task.test)):
-        found, label = mentions(examples, config.words), np.asarray(examples.label)
-        has = label.astype(bool).T if label.ndim > 1 else [label == place for place in range(len(task.labels))]
-        groups = [("any", np.ones_like(found)), *zip(task.labels, has, strict=True)]
+        found, label = mentions(examples, config.words), examples.label if task.labels else None
+        groups = [("any", np.ones_like(found))]
+        if label is not None:
+            has = label.astype(bool).T if label.ndim > 1 else [label == place for place in range(len(task.labels))]
+            groups += zip(task.labels, has, strict=True)
         rows += [
             {"split": split, "label": name, "rows": int(at.sum()), "mention": int(found[at].sum())}
             for name, at in groups
@@ -108,7 +110,7 @@ def _headline(tables: dict[str, pd.DataFrame], task: Task) -> list[Number]:
         for _, row in tables["effects"].iterrows()
     ]  # fmt: skip
     if "flips" in tables:
-        unit = "share" if task.labels else "mean change"
+        unit = "share" if task.can_flip else "mean change"
         numbers += [number("flips", row, "flips", unit, arm=row["arm"]) for _, row in tables["flips"].iterrows()]
     return numbers
 
@@ -125,8 +127,8 @@ def _notes(tables: dict[str, pd.DataFrame], run: Result, task: Task, config: Bia
         f"the slice is the {test['mention']:,} of {test['rows']:,} test rows that mention one of the words",
         *(_sum(tables, on, task.metric) for on in ("slice", "all")),
     ]
-    if not task.labels:
-        notes.append("the task has scores, not labels: the random cut has the same size, but no balance to keep")
+    if labels_of_rows(task, task.train) is None:
+        notes.append("rows don't have one label each: the random cut has the same size, but no balance to keep")
     return [*notes, _on_flips(tables, task)]
 
 
@@ -149,7 +151,7 @@ def _on_flips(tables: dict[str, pd.DataFrame], task: Task) -> str:
     changed = (
         f"the {tables['flips']['n'].iloc[0]:,} of {len(task.test):,} test texts in which the swap changes a word"
     )
-    return f"flips are the share of {changed}" if task.labels else f"flips are how far scores move, on {changed}"
+    return f"flips are the share of {changed}" if task.can_flip else f"flips are how far scores move, on {changed}"
 
 
 def _figures(tables: dict[str, pd.DataFrame], task: Task, config: BiasConfig) -> list[Figure]:
@@ -171,14 +173,14 @@ def _figures(tables: dict[str, pd.DataFrame], task: Task, config: BiasConfig) ->
         ),
     ]  # fmt: skip
     if "flips" in tables:
-        what = "The share of answers that change" if task.labels else "How far the score moves on average"
+        what = "The share of answers that change" if task.can_flip else "How far the score moves on average"
         drawn.append(
             Figure(
                 "intervals", "flips", x="flips", y="arm", low="low", high="high", key="flips",
                 title="When words change places" if config.swap else "When she becomes he",
                 caption=f"{what} when words are exchanged, of the {tables['flips']['n'].iloc[0]:,} test texts in "
                 f"which that changes a word. {sure}",
-                labels={"flips": "share that flips" if task.labels else "change of the score", "arm": "trained on"},
+                labels={"flips": "share that flips" if task.can_flip else "change of the score", "arm": "trained on"},
             )
         )  # fmt: skip
     return drawn

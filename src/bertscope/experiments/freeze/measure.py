@@ -21,6 +21,7 @@ from bertscope.experiments.freeze.result import freeze_result
 from bertscope.experiments.trainings import found_again, only_model, settings_of
 from bertscope.models.evaluating import full_precision
 from bertscope.models.states_store import StatesStore
+from bertscope.training.told import as_told, moments_of
 
 _GROUPS = 20  # of texts, each left out in turn
 
@@ -35,8 +36,8 @@ def measure(
     frozen = {_run(one)[0]: settings_of(one).held for one in tuned}
     frozen = {WHOLE: Layers()} | frozen  # nothing first
     runs = [(arm, seed) for arm in frozen for seed in config.seeds]
-    trained = found_again(tuned, _run, runs)
-    moments = {run: task.moments(one.arrays["outputs"]) for run, one in trained.items()}
+    trained, task = found_again(tuned, _run, runs), as_told(task, tuned[0])
+    moments = {run: moments_of(task, one) for run, one in trained.items()}
     arms = Arms({arm: {seed: moments[arm, seed] for seed in config.seeds} for arm in frozen}, task.value)
     moved = None
     if examples is not None:

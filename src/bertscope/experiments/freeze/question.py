@@ -10,6 +10,7 @@ from bertscope.core.config import check_least, check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.layers import EMBEDDINGS, ENCODER, Layers
 from bertscope.core.question import EXAMPLES, MODEL, RESULTS, STATES, TASK, Question
+from bertscope.core.scoring import Scoring
 from bertscope.core.step import Root, Step
 from bertscope.data.corpus import examples_root
 from bertscope.experiments.trainings import by_recipe, depth, fine_tunings
@@ -98,6 +99,7 @@ freeze = Question(
     inputs={"tuned": RESULTS, "task": TASK},
     optional={"states": STATES, "examples": EXAMPLES},
     given={"base": MODEL, "task": TASK},
+    scoring=Scoring(),
     version=2,
     main="score",
     better="higher",

@@ -27,6 +27,7 @@ from bertscope.experiments.lottery.question import LotteryConfig
 from bertscope.experiments.lottery.result import lottery_result
 from bertscope.experiments.lottery.ticket import HANS
 from bertscope.experiments.subnetworks import ARMS, Subnetwork
+from bertscope.training.told import as_told, moments_of
 
 _COLUMNS, _STAGES = ("method", "arm", "stage"), ("pruned", "retrained")
 Key = tuple[str, str, str]
@@ -71,6 +72,7 @@ def measure(
         method: {seed: Subnetwork.of(one).kept for seed, one in of_seed.items()}
         for method, of_seed in prunings.items()
     }
+    task = as_told(task, tuned[0])
     arms = _arms({int(one.subject["seed"]): one for one in tuned}, drawn, task, config.seeds)
     tables = {"arms": _table(arms, drawn, task), "comparisons": _comparisons(arms), "gains": _gains(arms)}
     tables["scores"] = arms.trainings()
@@ -113,14 +115,12 @@ def _seed(result: Result) -> int:
 
 def _arms(tuned: Mapping[int, Result], tickets: Mapping[Who, Result], task: Task, seeds: Seeds) -> Arms[Key]:
     """Every arm at every stage, and what each of its trainings says about the test set."""
-    found: dict[Key, dict[int, np.ndarray]] = {
-        _FULL: {seed: task.moments(tuned[seed].arrays["outputs"]) for seed in seeds}
-    }
+    found: dict[Key, dict[int, np.ndarray]] = {_FULL: {seed: moments_of(task, tuned[seed]) for seed in seeds}}
     for who, ticket in tickets.items():
         for stage in _STAGES:
             if stage in ticket.arrays:
                 of_arm = found.setdefault((who.method, who.arm, stage), {})
-                of_arm[who.seed] = task.moments(ticket.arrays[stage])
+                of_arm[who.seed] = moments_of(task, ticket, stage)
     return Arms(found, task.value, _COLUMNS)
 
 

@@ -10,6 +10,7 @@ from bertscope.core.config import check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, RESULTS, TASK, Question
+from bertscope.core.scoring import Scoring
 from bertscope.core.step import Root, Step
 from bertscope.experiments.lottery.ticket import HANS, TicketConfig, ticket
 from bertscope.experiments.prune.question import PruneConfig, prune
@@ -75,9 +76,6 @@ class LotteryConfig:
 
 def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig()) -> Step:  # noqa: B008 (frozen)
     """A fine-tuning, a pruning and a training of each subnetwork, for each seed; and the step that compares them."""
-    from bertscope.data.read import refuse_unlabelled
-
-    refuse_unlabelled(task)
     tuned = {seed: finetune.step({"base": base, "task": task}, by_recipe(config, seed=seed)) for seed in config.seeds}
     pruned = {
         (method, seed): prune.step({"model": model, "task": task}, config.pruning(method))
@@ -137,6 +135,7 @@ lottery = Question(
     inputs={"tuned": RESULTS, "pruned": RESULTS, "tickets": RESULTS, "task": TASK},
     optional={"shapes": RESULTS},
     given={"base": MODEL, "task": TASK},
+    scoring=Scoring(),
     version=4,
     main="score",
     better="higher",

@@ -156,11 +156,14 @@ class _Scored:
                 )
             self.outputs["hans_labels"] = hans.label
 
-    def add(self, stage: str, encoder: Encoder, task: Task) -> None:
-        """`task` as the model is asked that decides for this stage: without some parts the whole one, else itself."""
-        predicted = encoder.predict(task.test, task.output)
-        self.outputs[stage] = task.outputs(predicted)
-        self.scores[stage] = task.score(predicted)
+    def add(self, stage: str, encoder: Encoder, asked: Task) -> None:
+        """`asked` is the task as the model is asked that decides for this stage: without some parts the whole one,
+        else itself."""
+        from bertscope.training.told import kept_outputs
+
+        predicted = encoder.predict(asked.test, asked.output)
+        self.outputs |= kept_outputs(self.task, asked, predicted, stage)
+        self.scores[stage] = asked.score(predicted)
         if self.hans is not None:
             self.outputs[f"hans_{stage}"] = _right_on_hans(encoder.predict(self.hans), self.task, self.hans)
 

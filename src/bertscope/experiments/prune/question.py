@@ -9,6 +9,7 @@ from bertscope.core.config import check_choices
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.scoring import Scoring
 
 METHODS = {"s": "structured", "m": "magnitude"}
 
@@ -49,6 +50,7 @@ prune = Question(
     that a run that was killed goes on.""",
     config=PruneConfig,
     inputs={"model": MODEL, "task": TASK},
+    scoring=Scoring(),
     version=2,
     main="left",
     better="lower",

@@ -44,7 +44,7 @@ class Bar:
 
     def __init__(self, task: Task, examples: Examples, full: np.ndarray, config: PruneConfig) -> None:
         self._task, self._config = task, config
-        self._beside = np.stack([full, task.moments(task.blind_outputs(examples), examples)])
+        self._beside = np.stack([full, task.blind_moments(examples)])
 
     @property
     def value(self) -> float:

@@ -10,6 +10,7 @@ from bertscope.experiments.arms import Arms
 from bertscope.experiments.scratch.question import CONSTANT, UNTUNED, ScratchConfig
 from bertscope.experiments.scratch.result import scratch_result
 from bertscope.experiments.trainings import by_seed
+from bertscope.training.told import as_told, moments_of
 
 
 def measure(
@@ -24,10 +25,7 @@ def measure(
 ) -> Result:
     given = {"tuned": tuned, "random": random, "frozen": frozen, "frozen_random": frozen_random, UNTUNED: untuned}
     runs = {arm: by_seed(results, config.seeds) for arm, results in given.items()}
-    moments = {
-        arm: {seed: task.moments(run.arrays["outputs"]) for seed, run in of_arm.items()}
-        for arm, of_arm in runs.items()
-    }
-    blind = task.moments(task.blind_outputs(task.test))
-    moments[CONSTANT] = dict.fromkeys(config.seeds, blind)
+    task = as_told(task, tuned[0])
+    moments = {arm: {seed: moments_of(task, run) for seed, run in of_arm.items()} for arm, of_arm in runs.items()}
+    moments[CONSTANT] = dict.fromkeys(config.seeds, task.blind_moments())
     return scratch_result(runs, Arms(moments, task.value), task, shapes, config)

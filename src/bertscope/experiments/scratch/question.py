@@ -9,6 +9,7 @@ from bertscope.analyses.patterns.question import patterns
 from bertscope.core.config import check_seeds
 from bertscope.core.layers import ENCODER
 from bertscope.core.question import MODEL, RESULTS, TASK, Question
+from bertscope.core.scoring import Scoring
 from bertscope.core.step import Root, Step
 from bertscope.experiments.scratch.untuned import UntunedConfig, untuned
 from bertscope.experiments.trainings import by_recipe
@@ -124,6 +125,7 @@ scratch = Question(
     inputs={**dict.fromkeys(TRAININGS, RESULTS), "untuned": RESULTS, "task": TASK},
     optional={"shapes": RESULTS},
     given={"base": MODEL, "task": TASK},
+    scoring=Scoring(),
     version=4,
     main="score",
     better="higher",

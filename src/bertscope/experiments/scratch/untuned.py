@@ -38,13 +38,14 @@ untuned = Question(
 
 def measure(base: Encoder, task: Task, config: UntunedConfig) -> Result:
     from bertscope.training.task_kinds import with_task_head
+    from bertscope.training.told import kept_outputs
 
-    encoder = with_task_head(base, task, seed=config.seed)
-    task = task.asked_of(encoder)
-    predicted = encoder.predict(task.test, task.output)
-    score = task.score(predicted)
+    model = with_task_head(base, task, seed=config.seed)
+    asked = task.asked_of(model)
+    predicted = model.predict(asked.test, asked.output)
+    score = asked.score(predicted)
     return untuned.result(
-        arrays={"outputs": task.outputs(predicted)},
+        arrays=kept_outputs(task, asked, predicted),
         headline=[score.keyed("untuned")],
         models=records([base]),
         subject={"task": task.name, "seed": str(config.seed)},

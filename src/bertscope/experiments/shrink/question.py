@@ -9,6 +9,7 @@ from typing import Literal
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.question import MODEL, TASK, Input, Question
+from bertscope.core.scoring import Scoring
 from bertscope.experiments.trainings import by_recipe
 from bertscope.models.source import EXPORT
 from bertscope.training.finetune.question import FinetuneConfig
@@ -131,6 +132,7 @@ shrink = Question(
             "result", flag="The folder of a stored prune, or lottery: what it pruned is cut before anything else."
         )
     },
+    scoring=Scoring(),
     version=3,
     main="faster",
     better="higher",

@@ -21,6 +21,7 @@ from bertscope.models.latency import in_torch, sample_batches, time_in_turn
 from bertscope.models.surgery import without_layers
 from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.task_kinds import with_task_head
+from bertscope.training.told import as_told, moments_of
 
 _BATCHES = {1: 8, 32: 2}  # texts at a time, and how many such batches are timed
 _ROUNDS, _SECONDS = 8, 1.0  # of timing each shape; at least 6 rounds, however long they take
@@ -32,10 +33,11 @@ def measure(
     shapes = [Shape(left_out, base.n_layers) for left_out in config.sets(base.n_layers)]
     planned = [Planned(shape, form) for form in config.forms for shape in shapes]
     trained: Trained = {}
+    task = as_told(task, tuned[0])
     if config.retrain:
         wanted = [(*one.key, seed) for one in planned for seed in config.seeds]
         trained = found_again(tuned, lambda one: _run(settings_of(one)), wanted)
-        moments = {run: task.moments(result.arrays["outputs"]) for run, result in trained.items()}
+        moments = {run: moments_of(task, result) for run, result in trained.items()}
     else:
         wanted = [(WHOLE, form.key, seed) for form in config.forms for seed in config.seeds]
         tops = found_again(models, lambda one: _run(settings_of(one.record)), wanted)
@@ -57,6 +59,7 @@ def _run(settings: FinetuneConfig) -> tuple[str, str, int]:
 
 def switched_off(model: Encoder, task: Task, shapes: Sequence[Shape]) -> np.ndarray:
     """[shape, example, k]: the moments of a fine-tuned model on the test set without each set of layers."""
+    task = task.asked_of(model)
     sets = [[Unit("layer", number) for number in sorted(shape.left_out.numbers)] for shape in shapes]
     return judge_without(model, task.output, task.test, sets).moments
 
@@ -64,7 +67,7 @@ def switched_off(model: Encoder, task: Task, shapes: Sequence[Shape]) -> np.ndar
 def latencies(base: Encoder, task: Task, shapes: Sequence[Shape]) -> pd.DataFrame:
     """How long each shape takes for a batch, side by side on this machine, and how many parameters it has.
 
-    Time depends on the shape alone: the classifiers are new ones.
+    Time depends on the shape alone: the task heads are new ones.
     """
     models = {}
     for shape in shapes:

@@ -11,9 +11,11 @@ from bertscope.core.config import check_choices, check_seeds
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.core.question import MODEL, MODELS, RESULTS, TASK, Question
+from bertscope.core.scoring import Scoring
 from bertscope.core.step import Root, Step
 from bertscope.experiments.trainings import by_recipe, depth, fine_tunings, refuse_losing
 from bertscope.training.finetune.question import FinetuneConfig
+from bertscope.training.finetune.question import check as check_training
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -138,9 +140,9 @@ def plan(base: Step | Root, task: Root, config: TruncateConfig = TruncateConfig(
 
 
 def check(task: Task, config: TruncateConfig) -> None:
-    """Refuse to switch layers off in what isn't a classifier."""
-    if not config.retrain:
-        _ = task.output
+    """Refuse other classifiers for a task that has none."""
+    for form in config.forms:
+        check_training(task, config.training(0, Layers(), form))
 
 
 truncate = Question(
@@ -153,6 +155,7 @@ truncate = Question(
     inputs={"base": MODEL, "task": TASK, "tuned": RESULTS},
     optional={"models": MODELS},
     given={"base": MODEL, "task": TASK},
+    scoring=Scoring(),
     version=3,
     main="score",
     better="higher",

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
+from bertscope.core.model_record import Origin
 from bertscope.core.output import Output
 from bertscope.models.batches import WINDOW, Batch, Tokens, give_back_memory, pad, tokenise
 from bertscope.models.observe import default_budget
@@ -90,6 +91,18 @@ class ModelOutput(ABC):
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
         """A copy of the encoder with the new task head that such outputs come from; `how` as for
         `with_new_task_head`."""
+
+    def with_random_weights(self, seed: int) -> Encoder:
+        """The encoder as it would be before any training, its task head included: all weights drawn anew."""
+        assert self.output is not None
+        base = self.encoder
+        drawn = Origin("random", base.record, seed=seed, init="random")
+        how = {"init": "random", "seed": seed, "name": f"{base.name} (random init)", "origin": drawn}
+        return self.build(base, self.output, **how, **self.own_form())
+
+    def own_form(self) -> dict[str, Any]:
+        """What else `build` has to know to make a task head like the encoder's own."""
+        return {}
 
     @classmethod
     def refuse_other(cls, encoder: Encoder, output: Output) -> None:

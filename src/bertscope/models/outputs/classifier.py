@@ -13,6 +13,7 @@ from torch.nn.functional import cross_entropy, kl_div, log_softmax, mse_loss
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
+from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.base import ModelOutput, RowBatch
@@ -66,6 +67,9 @@ class Classifier(ModelOutput):
 
     def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
         return from_teacher(raw[:, self._order], teacher, temperature)
+
+    def own_form(self) -> dict[str, Any]:
+        return {"form": ClassifierForm.of(self.encoder.model.config)}
 
     def sparing(self) -> AbstractContextManager[None]:
         return first_token_only(self.encoder)

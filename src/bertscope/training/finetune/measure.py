@@ -19,6 +19,7 @@ from bertscope.training.frozen import frozen
 from bertscope.training.loop import Trained, train
 from bertscope.training.objective import Labelled
 from bertscope.training.task_kinds import with_task_head
+from bertscope.training.told import kept_outputs
 
 
 def measure(
@@ -45,7 +46,7 @@ def measure(
     after = tuned.score(predictions)
     result = finetune_result(before_training, tuned, learned, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
-    result.arrays["outputs"] = tuned.outputs(predictions)
+    result.arrays |= kept_outputs(task, tuned, predictions)
     result.notes += objective.notes
     if predictions.truncated:
         result.notes.append(

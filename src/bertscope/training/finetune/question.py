@@ -9,6 +9,7 @@ from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.scoring import Scoring
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -113,11 +114,14 @@ RECIPES: dict[str, dict[str, Any]] = {
 
 def check(task: Task, config: FinetuneConfig) -> None:
     """Refuse another classifier for a task that has none."""
-    other = config.classifier != "linear" or not config.pooler or config.dropout is not None
-    if other and task.kind in ("spans", "trees", "tokens"):
+    if config.classifier == "linear" and config.pooler and config.dropout is None:
+        return
+    from bertscope.models.outputs.kinds import MODEL_OUTPUTS
+
+    if (task_head := MODEL_OUTPUTS[task.kind].task_head) != "classifier":
         raise UserError(
-            f"classifier, pooler and dropout are for tasks with labels or scores; {task.name} is answered by "
-            f"{task.kind}: leave them out"
+            f"classifier, pooler and dropout are for tasks that a classifier answers; {task.name} has a {task_head} "
+            "on top: leave them out"
         )
 
 
@@ -130,6 +134,7 @@ finetune = Question(
     `outputs` has the tuned model's outputs for the test set.""",
     config=FinetuneConfig,
     inputs={"base": MODEL, "task": TASK},
+    scoring=Scoring(),
     version=2,
     main="after",
     better="higher",
