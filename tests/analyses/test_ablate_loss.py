@@ -164,7 +164,7 @@ def test_a_needed_head_costs_more_than_a_random_part_of_its_size(pocket):
 
 def test_random_weights_stand_beside(doubled, told):
     task = planted_task.task()
-    twin = with_random_weights(doubled, 0, classifier=True)
+    twin = with_random_weights(doubled, 0, task_head=True)
     assert twin.labels == doubled.labels
     off = predict_without(twin, task.test, [[], *([head] for head in every("head", [4, 4]))], mode="zero")
     losses = task.losses(off)

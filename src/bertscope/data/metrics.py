@@ -26,6 +26,8 @@ METRICS: dict[str, tuple[MetricName, ...]] = {
     "regression": ("pearson",),
     "spans": ("token_f1", "exact_match"),
     "trees": ("las", "uas", "las_no_punct", "uas_no_punct"),
+    "masked": ("accuracy",),
+    "vectors": ("pearson",),
 }
 """The metrics of each kind of task; the first stands for it, unless the task names another."""
 

@@ -27,7 +27,8 @@ class ReadOptions:
     """The column with the label or score."""
     kind: Kind | None = None
     """What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of
-    demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers."""
+    demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of
+    any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts."""
     limit: int | None = None
     """Use at most this many rows of each split."""
     root: Path | None = None

@@ -67,7 +67,7 @@ def mixed_order(label: np.ndarray, kind: Kind, seed: int) -> np.ndarray:
     """A shuffled order of the rows. For classification every stretch of it holds the labels in about the shares of
     the whole, so that its slices are stratified splits; a label's only row comes in the middle."""
     order = np.random.default_rng(seed).permutation(len(label))
-    if kind == "regression":
+    if kind in ("regression", "vectors"):
         return order
     shuffled = label[order]
     by_label = np.argsort(shuffled, kind="stable")

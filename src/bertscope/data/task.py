@@ -22,10 +22,13 @@ from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value
 from bertscope.data.metrics import refuse_not_finite
 from bertscope.data.outputs import output_of
-from bertscope.data.outputs.scores import summary
+from bertscope.data.outputs.masked_words import MaskedWords
+from bertscope.data.outputs.scores import OneScore, summary
+from bertscope.data.outputs.vectors import as_cosines
 
-Kind = Literal["classification", "regression", "spans", "trees"]
-"""What is learnt: a label, a score, a span of a text, a dependency tree; see `data/outputs`."""
+Kind = Literal["classification", "regression", "spans", "trees", "masked", "vectors"]
+"""What is learnt: a label, a score, a span of a text, a dependency tree, masked words, how near vectors of texts are;
+see `data/outputs`."""
 
 
 SPLITS = ("train", "validation", "test")
@@ -98,10 +101,32 @@ class Task:
     def asked_of(self, model: Answering) -> Task:
         """The task as this model answers it; refused, with what to do, where it doesn't."""
         kind = model.form_of(self.kind, pairs=self.test.pair is not None)
-        task = self if kind == self.kind else replace(self, kind=kind)  # type: ignore[arg-type]
+        task = self if kind == self.kind else self.by_vectors(f"{model.name} gives no score of its own")
         model.need(task.output)
         train, validation, test = (model.marked(task.output, getattr(task, split)) for split in SPLITS)
-        return task if test is task.test else replace(task, train=train, validation=validation, test=test)
+        if test is task.test:
+            return task
+        return replace(task, train=train, validation=validation, test=test, notes=task._notes_on(train, test))
+
+    def by_vectors(self, why: str = "") -> Task:
+        """Scored pairs as a task of sentence vectors: the cosine of two texts beside their score."""
+        self.need_scored_pairs()
+        assert isinstance(self.output, OneScore)
+        train, validation, test = (as_cosines(self.output, self.train, getattr(self, split)) for split in SPLITS)
+        note = f"{f'{why}: ' if why else ''}pairs are scored by the cosine of their texts' vectors"
+        return Task(self.name, "vectors", (), train, validation, test, self.metric, (*self.notes, note))
+
+    def _notes_on(self, train: Examples, test: Examples) -> tuple[str, ...]:
+        """The notes with those on masked words, instead of what was said of them for another model."""
+        if not isinstance(self.output, MaskedWords):
+            return self.notes
+        earlier = () if self.needs_model else self.output.notes_on(self.train, self.test)
+        return (*(note for note in self.notes if note not in earlier), *self.output.notes_on(train, test))
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether what is right can't be said before a model is asked, as the pieces of masked words."""
+        return self.kind == "masked" and self.test.label is None
 
     @property
     def fingerprint(self) -> str:
@@ -215,13 +240,14 @@ class Task:
             "kind": self.kind,
             "labels": list(self.labels),
             "metric": self.metric,
-            "chance": self.chance(),
+            "chance": None if self.needs_model else self.chance(),
             "splits": {name: self._describe(examples) for name, examples in splits.items()},
             "notes": list(self.notes),
         }
 
     def _describe(self, examples: Examples) -> dict[str, Any]:
-        return describe_lengths(examples) | self.output.describe(examples) | {"chance": self.chance(examples)}
+        chance = None if self.needs_model else self.chance(examples)
+        return describe_lengths(examples) | self.output.describe(examples) | {"chance": chance}
 
     def _matched(self, predicted: Predictions | np.ndarray) -> tuple[np.ndarray, Sequence[str]]:
         """A model's outputs in the order of the labels, and what to say about that."""

@@ -188,7 +188,7 @@ def _nothing(task: Task, switched: Judged, kinds: pd.Series, config: AblateConfi
 
 def _random_weights(model: Encoder, task: Task, off: Sequence[Off], config: AblateConfig) -> pd.DataFrame:
     """What the same parts do in the same model with random weights."""
-    twin = with_random_weights(model, config.seed, classifier=True)
+    twin = with_random_weights(model, config.seed, task_head=True)
     switched = _without(twin, task, off, config, _means(twin, task, config))
     rise, key = (switched.losses[1:] - switched.losses[0]).mean(1), task.output.divergence_key
     return pd.DataFrame({"random_weights": rise, f"random_weights_{key}": switched.divergence[1:].mean(1)})

@@ -42,7 +42,7 @@ def random_twin(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mo
     """The same in a model of the same form, classifier included, with random weights."""
     from bertscope.models.new_task_head import with_random_weights
 
-    return switched_off(with_random_weights(encoder, seed, classifier=True), task, sets, mode)
+    return switched_off(with_random_weights(encoder, seed, task_head=True), task, sets, mode)
 
 
 def mean_of(means: np.ndarray) -> np.ndarray:

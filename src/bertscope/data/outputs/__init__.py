@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bertscope.core.output import Output
 from bertscope.data.outputs.classes import Classes
+from bertscope.data.outputs.masked_words import MaskedWords
 from bertscope.data.outputs.scores import OneScore
 from bertscope.data.outputs.spans import Spans
 from bertscope.data.outputs.trees import Trees
+from bertscope.data.outputs.vectors import Vectors
 
-_KINDS = (Classes, OneScore, Spans, Trees)
+_KINDS = (Classes, OneScore, Spans, Trees, MaskedWords, Vectors)
 OUTPUTS = {one.kind: one for one in _KINDS}
 """What makes the output of each kind of task, from the task's name, labels and metric."""
 

@@ -8,13 +8,15 @@ from bertscope.core.errors import UserError
 from bertscope.core.output import Output
 from bertscope.models.outputs.base import ModelOutput
 from bertscope.models.outputs.classifier import Classifier, OneLabel, Score
+from bertscope.models.outputs.masked_words import GuessedWords
 from bertscope.models.outputs.parsed import Parsed
+from bertscope.models.outputs.sentence_vectors import Cosines
 from bertscope.models.outputs.span_answers import SpanAnswers
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
-_KINDS: tuple[type[ModelOutput], ...] = (OneLabel, Score, SpanAnswers, Parsed)
+_KINDS: tuple[type[ModelOutput], ...] = (OneLabel, Score, SpanAnswers, Parsed, GuessedWords, Cosines)
 MODEL_OUTPUTS = {one.kind: one for one in _KINDS}
 """By the kind of task."""
 
