@@ -113,6 +113,10 @@ class HeldTask(_Held, TaskSource):
         return self.given.kind in ("classification", "regression")
 
     @property
+    def needs_model(self) -> bool:
+        return self.given.needs_model
+
+    @property
     def labels(self) -> tuple[str, ...]:
         return self.given.labels
 

@@ -26,9 +26,10 @@ def read_task(source: Any, **options: Any) -> Task:
     rows in memory: a DataFrame, a list of dicts, a Dataset or a DatasetDict.
 
     Columns that aren't named are guessed, and the guess is said in the task's notes. `kind` is told from the labels
-    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers. `limit`
-    keeps that many rows of each split; `seed` decides the splits, or the demo's sentences. `root` is the folder in
-    which a task known by name lies. `skip_bad` leaves out rows that can't be used, and the notes say how many.
+    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers,
+    `masked` one of guessing masked words (as which texts alone are read), `vectors` one of scored pairs for embedding
+    models. `limit` keeps that many rows of each split; `seed` decides the splits, or the demo's sentences. `root` is
+    the folder in which a task known by name lies. `skip_bad` leaves out rows that can't be used, and the notes say how many.
     `without` leaves rows that mention certain words out of train and validation, or with `at_random` as many others.
     An example's id is its file's name and the line it begins on.
     """
@@ -42,11 +43,17 @@ def task_root(source: Any, **options: Any) -> Root:
 
 
 def refuse_unlabelled(task: Root) -> None:
-    """Refuse a task of spans or trees, before anything is trained on it."""
+    """Refuse a task of spans, trees or masked words, before anything is trained on it."""
     if not task_source(task.given, TaskOptions.of(task.options)).labelled:
         raise UserError(
-            f"{task.source} asks for spans of a text, or for trees; this question needs labels or scores of texts"
+            f"{task.source} asks for spans of a text, for trees, or for masked words; this question needs labels or "
+            "scores of texts"
         )
+
+
+def needs_model(task: Root) -> bool:
+    """Whether only a model's tokenizer can say what is right in it."""
+    return task_source(task.given, TaskOptions.of(task.options)).needs_model
 
 
 def declared_labels(source: Any, **options: Any) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class _Recast(TaskSource):
     """A task that another source's content makes."""
 
     inner: Source
+    _kind: ClassVar[str]
 
     def _root(self, kind: Literal["task", "examples"]) -> Root:
         inner = self.inner
@@ -54,21 +55,13 @@ class _Recast(TaskSource):
         # The kind is said outright, so that whoever looks at the texts reads the same splits.
         return replace(root, kind=kind, options=self._options_without_place() | {"kind": self._kind})
 
-    @property
-    def _kind(self) -> str:
-        raise NotImplementedError
-
 
 class MaskedTexts(_Recast):
     """Any texts, of which words are masked; whatever else is said of them isn't learnt."""
 
-    @property
-    def labelled(self) -> bool:
-        return False
-
-    @property
-    def _kind(self) -> str:
-        return "masked"
+    labelled = False
+    needs_model = True
+    _kind = "masked"
 
     def _task(self) -> Task:
         if self.options.label is not None:
@@ -114,9 +107,7 @@ class MaskedTexts(_Recast):
 class PairVectors(_Recast):
     """Scored pairs of texts, for models that make a vector of each."""
 
-    @property
-    def _kind(self) -> str:
-        return "vectors"
+    _kind = "vectors"
 
     def _task(self) -> Task:
         assert isinstance(self.inner, TaskSource)

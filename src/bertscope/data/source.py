@@ -70,7 +70,8 @@ def task_source(name: Any, options: TaskOptions) -> TaskSource:
         return MaskedTexts(_name(name), options, held_source(name, plainly(options)))
     if _is_demo(name):
         found = Demo(name, options)
-        return found if found.can_train else MaskedTexts(name, options, Demo(name, plainly(options)))
+        alone = options.kind is None and not found.can_train
+        return MaskedTexts(name, options, Demo(name, plainly(options))) if alone else found
     if str(name).startswith(HUB):
         return HubRows(name, options)
     with explained(name):
@@ -78,7 +79,7 @@ def task_source(name: Any, options: TaskOptions) -> TaskSource:
             return Named(name, options, known)
         if kind := _structured_kind(Path(name), options):
             return Structured(name, options, kind)
-    if is_corpus(name, options):
+    if options.kind is None and is_corpus(name, options):
         return MaskedTexts(name, options, _corpus(name, plainly(options)))
     return Tables(name, options)
 

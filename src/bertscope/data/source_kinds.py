@@ -72,6 +72,11 @@ class TaskSource(Source):
         return True
 
     @property
+    def needs_model(self) -> bool:
+        """Whether only a model's tokenizer can say what is right."""
+        return False
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The classes, where they are declared."""
         return ()

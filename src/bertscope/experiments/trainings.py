@@ -55,6 +55,14 @@ def fine_tunings(base: Step | Root, task: Root, how: Sequence[FinetuneConfig]) -
     return {f"tuned.{place}": step for place, step in enumerate(steps)}
 
 
+def marking(base: Step | Root, task: Root) -> dict[str, Step | Root]:
+    """The base as the input `base` of the step that compares trainings, where only its tokenizer can say what is
+    right in the task."""
+    from bertscope.data.read import needs_model
+
+    return {"base": base} if needs_model(task) else {}
+
+
 def settings_of(trained: Result | ModelRecord) -> FinetuneConfig:
     """With which settings a model was fine-tuned: as the training's result says, or the record of the model; the
     defaults where that isn't recorded."""

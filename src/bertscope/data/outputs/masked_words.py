@@ -110,7 +110,7 @@ class MaskedWords:
         there = (gold != NOTHING).sum(1)
         bits = self.secondary(self.blind(train, examples), gold)["bits_per_piece"]
         told = f"15% of each text's words are masked, {there.sum():,} pieces in {len(gold):,} test texts"
-        notes = [f"{told}; the unigram model takes {bits:.2f} bits a piece"]
+        notes = [f"{told}; the unigram model takes {bits:.2f} bits ({bits * np.log(2):.3f} nats) a piece"]
         if unread := int((there == 0).sum()):
             notes.append(f"{unread:,} test texts have no masked word that the model reads")
         return tuple(notes)

@@ -19,6 +19,7 @@ from bertscope.experiments.arms import Arms
 from bertscope.experiments.freeze.question import WHOLE, FreezeConfig
 from bertscope.experiments.freeze.result import freeze_result
 from bertscope.experiments.trainings import found_again, only_model, settings_of
+from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import full_precision
 from bertscope.models.states_store import StatesStore
 
@@ -31,7 +32,9 @@ def measure(
     config: FreezeConfig,
     states: Sequence[StatesStore] = (),
     examples: Examples | None = None,
+    base: Encoder | None = None,
 ) -> Result:
+    task = task if base is None else task.asked_of(base)
     frozen = {_run(one)[0]: settings_of(one).held for one in tuned}
     frozen = {WHOLE: Layers()} | frozen  # nothing first
     runs = [(arm, seed) for arm in frozen for seed in config.seeds]
@@ -40,8 +43,8 @@ def measure(
     arms = Arms({arm: {seed: moments[arm, seed] for seed in config.seeds} for arm in frozen}, task.value)
     moved = None
     if examples is not None:
-        base, *others = _base_first(only_model(tuned[0]), states)
-        moved = _movement(base, found_again(others, lambda one: _run(one.record), runs), examples, frozen, config)
+        first, *others = _base_first(only_model(tuned[0]), states)
+        moved = _movement(first, found_again(others, lambda one: _run(one.record), runs), examples, frozen, config)
     return freeze_result(trained, task, arms, frozen, moved, config)
 
 

@@ -12,7 +12,7 @@ from bertscope.core.layers import EMBEDDINGS, ENCODER, Layers
 from bertscope.core.question import EXAMPLES, MODEL, RESULTS, STATES, TASK, Question
 from bertscope.core.step import Root, Step
 from bertscope.data.corpus import examples_root
-from bertscope.experiments.trainings import by_recipe, depth, fine_tunings
+from bertscope.experiments.trainings import by_recipe, depth, fine_tunings, marking
 from bertscope.training.finetune.question import FinetuneConfig
 
 WHOLE = "whole"
@@ -85,7 +85,7 @@ def plan(base: Step | Root, task: Root, config: FreezeConfig = FreezeConfig()) -
         limit = min(config.texts, task.options.get("limit", config.texts))
         examples = examples_root(task.given, **{**task.options, "limit": limit})
         moved = state_steps([base, *tuned.values()], examples) | {"examples": examples}
-    return freeze.step({"task": task} | tuned | moved, config)
+    return freeze.step({"task": task} | tuned | moved | marking(base, task), config)
 
 
 freeze = Question(
@@ -96,7 +96,7 @@ freeze = Question(
     tuned model.""",
     config=FreezeConfig,
     inputs={"tuned": RESULTS, "task": TASK},
-    optional={"states": STATES, "examples": EXAMPLES},
+    optional={"states": STATES, "examples": EXAMPLES, "base": MODEL},
     given={"base": MODEL, "task": TASK},
     version=2,
     main="score",

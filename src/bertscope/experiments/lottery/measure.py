@@ -27,6 +27,7 @@ from bertscope.experiments.lottery.question import LotteryConfig
 from bertscope.experiments.lottery.result import lottery_result
 from bertscope.experiments.lottery.ticket import HANS
 from bertscope.experiments.subnetworks import ARMS, Subnetwork
+from bertscope.models.encoder import Encoder
 
 _COLUMNS, _STAGES = ("method", "arm", "stage"), ("pruned", "retrained")
 Key = tuple[str, str, str]
@@ -58,8 +59,10 @@ def measure(
     task: Task,
     config: LotteryConfig,
     shapes: Sequence[Result] = (),
+    base: Encoder | None = None,
 ) -> Result:
     """What is given may come in any order: each result says which it is."""
+    task = task if base is None else task.asked_of(base)
     by_who = {Who.of(ticket): ticket for ticket in tickets}
     every = [Who(method, arm, seed) for method in config.methods for arm in ARMS for seed in config.seeds]
     drawn = {who: by_who[who] for who in every if who in by_who}

@@ -14,7 +14,7 @@ from bertscope.core.step import Root, Step
 from bertscope.experiments.lottery.ticket import HANS, TicketConfig, ticket
 from bertscope.experiments.prune.question import PruneConfig, prune
 from bertscope.experiments.subnetworks import ARMS, EVERY_SEED, Arm
-from bertscope.experiments.trainings import by_recipe
+from bertscope.experiments.trainings import by_recipe, marking
 from bertscope.training.finetune.question import finetune
 
 _ARMS: tuple[Arm, ...] = ("good", "random", "bad", "reinit")
@@ -75,9 +75,6 @@ class LotteryConfig:
 
 def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig()) -> Step:  # noqa: B008 (frozen)
     """A fine-tuning, a pruning and a training of each subnetwork, for each seed; and the step that compares them."""
-    from bertscope.data.read import refuse_unlabelled
-
-    refuse_unlabelled(task)
     tuned = {seed: finetune.step({"base": base, "task": task}, by_recipe(config, seed=seed)) for seed in config.seeds}
     pruned = {
         (method, seed): prune.step({"model": model, "task": task}, config.pruning(method))
@@ -95,7 +92,7 @@ def plan(base: Step | Root, task: Root, config: LotteryConfig = LotteryConfig())
     shapes = _shapes(tuned, task) if config.patterns and "s" in config.methods else []
     listed = {"tuned": tuned.values(), "pruned": pruned.values(), "tickets": tickets, "shapes": shapes}
     inputs = {f"{name}.{place}": step for name, steps in listed.items() for place, step in enumerate(steps)}
-    return lottery.step(inputs | {"task": task}, config)
+    return lottery.step(inputs | {"task": task} | marking(base, task), config)
 
 
 def _super_arms(method: str, config: LotteryConfig) -> tuple[Arm, ...]:
@@ -135,7 +132,7 @@ lottery = Question(
     again from the pretrained weights; the same for every seed.""",
     config=LotteryConfig,
     inputs={"tuned": RESULTS, "pruned": RESULTS, "tickets": RESULTS, "task": TASK},
-    optional={"shapes": RESULTS},
+    optional={"shapes": RESULTS, "base": MODEL},
     given={"base": MODEL, "task": TASK},
     version=4,
     main="score",

@@ -89,6 +89,7 @@ def measure(
 
     if config.keep_models and base.family.whole_because:
         raise UserError(f"{base.name} can't be kept pruned: {base.family.whole_because}; leave out --keep-models")
+    task = task.asked_of(model)
     found = [Subnetwork.of(one) for one in pruned]
     subnetwork = draw(config.arm, found, model, config.seed)
     scored = _Scored(task, hans)

@@ -10,6 +10,7 @@ from bertscope.experiments.arms import Arms
 from bertscope.experiments.scratch.question import CONSTANT, UNTUNED, ScratchConfig
 from bertscope.experiments.scratch.result import scratch_result
 from bertscope.experiments.trainings import by_seed
+from bertscope.models.encoder import Encoder
 
 
 def measure(
@@ -21,7 +22,9 @@ def measure(
     task: Task,
     config: ScratchConfig,
     shapes: Sequence[Result] = (),
+    base: Encoder | None = None,
 ) -> Result:
+    task = task if base is None else task.asked_of(base)
     given = {"tuned": tuned, "random": random, "frozen": frozen, "frozen_random": frozen_random, UNTUNED: untuned}
     runs = {arm: by_seed(results, config.seeds) for arm, results in given.items()}
     moments = {

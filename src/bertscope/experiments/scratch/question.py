@@ -11,7 +11,7 @@ from bertscope.core.layers import ENCODER
 from bertscope.core.question import MODEL, RESULTS, TASK, Question
 from bertscope.core.step import Root, Step
 from bertscope.experiments.scratch.untuned import UntunedConfig, untuned
-from bertscope.experiments.trainings import by_recipe
+from bertscope.experiments.trainings import by_recipe, marking
 from bertscope.training.finetune.question import finetune
 
 UNTUNED, CONSTANT = "untuned", "chance"
@@ -99,7 +99,7 @@ def plan(base: Step | Root, task: Root, config: ScratchConfig = ScratchConfig())
         for name, training in TRAININGS.items()
         for seed in config.seeds
     }
-    inputs: dict[str, Step | Root] = {**trained, **before, "task": task}
+    inputs: dict[str, Step | Root] = {**trained, **before, "task": task, **marking(base, task)}
     if config.patterns:
         moved = [trained[f"{name}.{config.seeds[0]}"] for name, training in TRAININGS.items() if training.moved]
         inputs |= {f"shapes.{place}": _shapes(model, task) for place, model in enumerate([base, *moved])}
@@ -121,7 +121,7 @@ scratch = Question(
     the attention patterns of each.""",
     config=ScratchConfig,
     inputs={**dict.fromkeys(TRAININGS, RESULTS), "untuned": RESULTS, "task": TASK},
-    optional={"shapes": RESULTS},
+    optional={"shapes": RESULTS, "base": MODEL},
     given={"base": MODEL, "task": TASK},
     version=4,
     main="score",

@@ -39,7 +39,9 @@ untuned = Question(
 def measure(base: Encoder, task: Task, config: UntunedConfig) -> Result:
     from bertscope.training.task_kinds import with_task_head
 
-    predicted = with_task_head(base, task, seed=config.seed).predict(task.test, task.output)
+    encoder = with_task_head(base, task, seed=config.seed)
+    task = task.asked_of(encoder)
+    predicted = encoder.predict(task.test, task.output)
     score = task.score(predicted)
     return untuned.result(
         arrays={"outputs": task.outputs(predicted)},

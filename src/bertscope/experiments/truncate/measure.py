@@ -29,6 +29,7 @@ _ROUNDS, _SECONDS = 8, 1.0  # of timing each shape; at least 6 rounds, however l
 def measure(
     base: Encoder, task: Task, tuned: Sequence[Result], config: TruncateConfig, models: Sequence[Encoder] = ()
 ) -> Result:
+    task = task.asked_of(base) if task.needs_model else task
     shapes = [Shape(left_out, base.n_layers) for left_out in config.sets(base.n_layers)]
     planned = [Planned(shape, form) for form in config.forms for shape in shapes]
     trained: Trained = {}

@@ -36,6 +36,7 @@ def measure(
         base, task, init=config.init, seed=config.seed, form=form, dropout=config.dropout,
         name=f"{started} tuned on {task.name}", origin=_origin(before_training, learned, settings),
     )  # fmt: skip
+    task = task.asked_of(encoder)
     before = task.score(encoder.predict(task.test, task.output))
     objective = Labelled(encoder, task)
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)

@@ -101,7 +101,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 def check(task: Task, config: FinetuneConfig) -> None:
     """Refuse another classifier for a task that has none."""
     other = config.classifier != "linear" or not config.pooler or config.dropout is not None
-    if other and task.kind in ("spans", "trees"):
+    if other and task.kind in ("spans", "trees", "masked", "vectors"):
         raise UserError(
             f"classifier, pooler and dropout are for tasks with labels or scores; {task.name} is answered by "
             f"{task.kind}: leave them out"
@@ -111,7 +111,8 @@ def check(task: Task, config: FinetuneConfig) -> None:
 finetune = Question(
     __name__,
     """A task head (a classifier or regressor, one for spans, a parser) is put on a copy of `base`, and the whole of
-    it is trained on the task's training set; the validation set is scored after each epoch and the test set before
+    it is trained on the task's training set; what guesses masked words, and an encoder whose vectors are trained, are
+    taken as they are; the validation set is scored after each epoch and the test set before
     and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and
     a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs`
     has the tuned model's outputs for the test set.""",
