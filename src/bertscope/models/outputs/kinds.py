@@ -27,7 +27,7 @@ def model_output(encoder: Encoder, output: Output | None = None) -> ModelOutput:
         return MODEL_OUTPUTS[output.kind](encoder, output)
     if encoder.task_head == Classifier.task_head:
         return OneLabel(encoder)  # what labels mean, only a task knows: the numbers are the same
-    found = [one for one in _KINDS if one.task_head == encoder.task_head]
+    found = [one for one in _KINDS if one.task_head == encoder.task_head and one.by_itself]
     if not found:
         raise UserError(
             f"{encoder.name} has no task head that predicts (it is: {encoder.task_head}); "

@@ -61,6 +61,7 @@ class GuessedWords(ModelOutput):
 
     kind = "masked"
     task_head = "masked-lm"
+    by_itself = False
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:

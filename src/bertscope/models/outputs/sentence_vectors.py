@@ -31,6 +31,7 @@ class Cosines(ModelOutput):
 
     kind = "vectors"
     task_head = "none"
+    by_itself = False
     rows_stand_alone: ClassVar[bool] = False
     padding = 0
 
