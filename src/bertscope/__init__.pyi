@@ -105,7 +105,7 @@ def read_task(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -118,9 +118,10 @@ def read_task(
     rows in memory: a DataFrame, a list of dicts, a Dataset or a DatasetDict.
 
     Columns that aren't named are guessed, and the guess is said in the task's notes. `kind` is told from the labels
-    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers. `limit`
-    keeps that many rows of each split; `seed` decides the splits, or the demo's sentences. `root` is the folder in
-    which a task known by name lies. `skip_bad` leaves out rows that can't be used, and the notes say how many.
+    unless it is given; `trees` makes a task of sentences with trees, `spans` one of questions with answers,
+    `masked` one of guessing masked words (as which texts alone are read), `vectors` one of scored pairs for embedding
+    models. `limit` keeps that many rows of each split; `seed` decides the splits, or the demo's sentences. `root` is
+    the folder in which a task known by name lies. `skip_bad` leaves out rows that can't be used, and the notes say how many.
     `without` leaves rows that mention certain words out of train and validation, or with `at_random` as many others.
     An example's id is its file's name and the line it begins on.
 
@@ -128,7 +129,7 @@ def read_task(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -145,7 +146,7 @@ def read_examples(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -165,7 +166,7 @@ def read_examples(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -190,7 +191,7 @@ def ablate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -221,7 +222,7 @@ def ablate(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -246,7 +247,7 @@ def bias(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -272,7 +273,7 @@ def bias(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -294,7 +295,7 @@ def change(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -317,7 +318,7 @@ def change(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -367,7 +368,7 @@ def contrast(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -400,7 +401,7 @@ def contrast(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -431,7 +432,7 @@ def contrastive(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -465,7 +466,7 @@ def contrastive(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -496,7 +497,7 @@ def erase(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -531,7 +532,7 @@ def erase(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -554,7 +555,7 @@ def features(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -579,7 +580,7 @@ def features(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -614,7 +615,7 @@ def finetune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -628,7 +629,8 @@ def finetune(
     """Train an encoder on a task.
 
     A task head (a classifier or regressor, one for spans, a parser) is put on a copy of `base`, and the whole of
-    it is trained on the task's training set; the validation set is scored after each epoch and the test set before
+    it is trained on the task's training set; what guesses masked words, and an encoder whose vectors are trained, are
+    taken as they are; the validation set is scored after each epoch and the test set before
     and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and
     a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs`
     has the tuned model's outputs for the test set.
@@ -653,7 +655,7 @@ def finetune(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -682,7 +684,7 @@ def freeze(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -711,7 +713,7 @@ def freeze(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -737,7 +739,7 @@ def geometry(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -767,7 +769,7 @@ def geometry(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -795,7 +797,7 @@ def importance(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -826,7 +828,7 @@ def importance(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -860,7 +862,7 @@ def lottery(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -894,7 +896,7 @@ def lottery(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -932,7 +934,7 @@ def patterns(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -959,7 +961,7 @@ def patterns(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -989,7 +991,7 @@ def probe(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1022,7 +1024,7 @@ def probe(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1044,7 +1046,7 @@ def project(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1067,7 +1069,7 @@ def project(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1093,7 +1095,7 @@ def prune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1123,7 +1125,7 @@ def prune(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1154,7 +1156,7 @@ def redundancy(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1188,7 +1190,7 @@ def redundancy(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1215,7 +1217,7 @@ def relations(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1247,7 +1249,7 @@ def relations(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1271,7 +1273,7 @@ def scratch(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1295,7 +1297,7 @@ def scratch(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1318,7 +1320,7 @@ def sentences(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1343,7 +1345,7 @@ def sentences(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1379,7 +1381,7 @@ def shrink(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1419,7 +1421,7 @@ def shrink(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1446,7 +1448,7 @@ def similarity(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1475,7 +1477,7 @@ def similarity(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1497,7 +1499,7 @@ def states(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1521,7 +1523,7 @@ def states(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1553,7 +1555,7 @@ def structure(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1586,7 +1588,7 @@ def structure(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1615,7 +1617,7 @@ def truncate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    kind: Literal['classification', 'regression', 'spans', 'trees', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1645,7 +1647,7 @@ def truncate(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score.
-        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; masked one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.

@@ -90,7 +90,7 @@ def test_scores_become_cosines_by_the_training_set(encoder, task):
     assert asked.kind == "vectors" and asked.metric == "pearson"
     np.testing.assert_allclose(asked.train.label, (SCORES - 1) / 4)
     np.testing.assert_allclose(asked.test.label, SCORES / 4)
-    assert asked.asked_of(encoder) is asked and asked.by_vectors is not None
+    assert asked.asked_of(encoder) is asked and asked.by_vectors() is asked
     constant = replace(task, train=replace(PAIRS, label=np.full(6, 2.0))).asked_of(encoder)
     assert np.isfinite(constant.test.label).all()
 

@@ -1,4 +1,4 @@
-"""Masked words as models read and guess them: the same words for every tokenizer, and every number by a plain loop."""
+"""Masked words as models read and guess them: the same for every tokenizer, and every number by a plain loop."""
 
 from __future__ import annotations
 

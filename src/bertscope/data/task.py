@@ -111,6 +111,8 @@ class Task:
     def by_vectors(self, why: str = "") -> Task:
         """Scored pairs as a task of sentence vectors: the cosine of two texts beside their score."""
         self.need_scored_pairs()
+        if self.kind == "vectors":
+            return self
         assert isinstance(self.output, OneScore)
         train, validation, test = (as_cosines(self.output, self.train, getattr(self, split)) for split in SPLITS)
         note = f"{f'{why}: ' if why else ''}pairs are scored by the cosine of their texts' vectors"
@@ -227,7 +229,7 @@ class Task:
 
     def need_scored_pairs(self) -> None:
         """Refuse, with what to do, if this isn't about how alike two texts are."""
-        if self.kind != "regression" or self.test.pair is None:
+        if self.kind not in ("regression", "vectors") or self.test.pair is None:
             raise UserError(
                 f"{self.name} has no pairs of texts with scores; give a task such as glue/stsb or demo/similarity"
             )
