@@ -23,7 +23,7 @@ from bertscope.core.units import Unit, every
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.judge import predict_without
-from bertscope.models.new_task_head import with_random_weights
+from bertscope.models.own_task_head import with_random_weights
 from bertscope.models.random_part import predict_without_random_parts
 from bertscope.report.head_card import facts
 from quick_configs import QUICK_ABLATE

@@ -17,7 +17,7 @@ from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.null_panel import DRAWS, fails, most
 from bertscope.models.batches import pieces_of_words
 from bertscope.models.load import load
-from bertscope.models.new_task_head import with_random_weights
+from bertscope.models.own_task_head import with_random_weights
 from device import DEVICE
 from families import tiny_model
 from planted_features import planted, sentences

@@ -8,7 +8,8 @@ import torch
 
 from bertscope.core.model_record import ModelRecord
 from bertscope.models.load import load
-from bertscope.models.new_task_head import bare, with_random_weights
+from bertscope.models.new_task_head import bare
+from bertscope.models.own_task_head import with_random_weights
 from bertscope.models.source import model_root
 from bertscope.models.surgery import without_layers
 

@@ -19,8 +19,8 @@ from bertscope.data.task import Task
 from bertscope.models.judge import judge_without
 from bertscope.models.load import load
 from bertscope.models.masked_words import mask_words, right_pieces
-from bertscope.models.new_task_head import with_random_weights
 from bertscope.models.outputs.kinds import model_output
+from bertscope.models.own_task_head import with_random_weights
 from device import DEVICE
 from families import _COMMON, CONFIGS
 from six_sentences import SENTENCES

@@ -17,7 +17,7 @@ from bertscope.core.model_record import DataRecord, Origin
 from bertscope.core.result import Result
 from bertscope.data.corpus import read_examples
 from bertscope.models.encoder import Encoder
-from bertscope.models.new_task_head import with_random_weights
+from bertscope.models.own_task_head import with_random_weights
 from bertscope.study.claims.measure import judged
 from bertscope.study.claims.records import CLAIMS
 from bertscope.study.claims.records.preconditions import TunedFromFirst

@@ -12,7 +12,8 @@ from bertscope.core.store import Store
 from bertscope.data.read import task_root
 from bertscope.experiments.lottery.question import plan
 from bertscope.models.load import load
-from bertscope.models.new_task_head import bare, with_random_weights
+from bertscope.models.new_task_head import bare
+from bertscope.models.own_task_head import with_random_weights
 from bertscope.models.parser import with_parser
 from bertscope.models.source import model_root
 from bertscope.models.span_head import with_span_head

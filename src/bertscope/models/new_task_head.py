@@ -12,7 +12,7 @@ import transformers
 
 from bertscope.core.model_record import Origin
 from bertscope.models.classifier_form import ClassifierForm, set_dropout
-from bertscope.models.config_notes import PARSER, encoder_notes_in, notes_in, origin_note
+from bertscope.models.config_notes import PARSER, encoder_notes_in, origin_note
 from bertscope.models.surgery import reshape
 
 if TYPE_CHECKING:
@@ -91,54 +91,3 @@ def bare(base: Encoder, *, name: str, origin: Origin | None = None) -> Encoder:
         encoder_notes_in(model.config) | {"name": name} | origin_note(origin or Origin("bare", base.record))
     )
     return replace(base, model=model, name=name, task_head="none")
-
-
-def with_own_task_head(
-    base: Encoder,
-    *,
-    init: Literal["pretrained", "random"] = "pretrained",
-    seed: int = 0,
-    name: str | None = None,
-    origin: Origin | None = None,
-) -> Encoder:
-    """A copy of the encoder with what is on top of it now; with `init="random"` all weights are drawn anew, those of
-    the task head too."""
-    name, origin = name or base.name, origin or Origin("copy", base.record, seed=seed, init=init)
-    if init == "pretrained":
-        model = copy.deepcopy(base.model).eval()
-        model.config.bertscope = notes_in(model.config) | {"name": name} | origin_note(origin)
-        return replace(base, model=model, name=name)
-    how: dict[str, Any] = {"init": init, "seed": seed, "name": name, "origin": origin}
-    if base.task_head == "parser":
-        from bertscope.models.parser import with_parser
-
-        return with_parser(base, base.labels, **how)
-    form = ClassifierForm.of(base.model.config)
-
-    def build(config: Any) -> Any:
-        form.write_down(config)
-        model = type(base.model)._from_config(config, dtype=torch.float32)
-        form.put_on(model, base.family)
-        return model
-
-    return with_new_task_head(base, base.task_head, build, **how)
-
-
-def as_embedder(base: Encoder, **how: Any) -> Encoder:
-    """A copy of the encoder with nothing on top, to make vectors of texts; `how` as for `with_own_task_head`."""
-    model = base.model.base_model
-    if hasattr(model, PARSER):
-        model = bare(base, name=base.name).model
-    return with_own_task_head(replace(base, model=model, task_head="none"), **how)
-
-
-def with_random_weights(base: Encoder, seed: int = 0, *, task_head: bool = False) -> Encoder:
-    """The encoder as it would be before any training: the same architecture and tokenizer, all weights drawn anew.
-    With `task_head` the base's own stays on it, its weights drawn anew too; otherwise a regressor is on it."""
-    how: dict[str, Any] = {
-        "init": "random",
-        "seed": seed,
-        "name": f"{base.name} (random init)",
-        "origin": Origin("random", base.record, seed=seed, init="random"),
-    }
-    return with_own_task_head(base, **how) if task_head else with_classifier(base, (), **how)

@@ -23,7 +23,7 @@ from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.judge import judge_without
 from bertscope.models.means import Means
-from bertscope.models.new_task_head import with_random_weights
+from bertscope.models.own_task_head import with_random_weights
 from bertscope.models.random_part import losses_without_random_parts
 
 

@@ -40,7 +40,7 @@ def switched_off(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], m
 
 def random_twin(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: Mode, seed: int) -> Switched:
     """The same in a model of the same form, classifier included, with random weights."""
-    from bertscope.models.new_task_head import with_random_weights
+    from bertscope.models.own_task_head import with_random_weights
 
     return switched_off(with_random_weights(encoder, seed, task_head=True), task, sets, mode)
 

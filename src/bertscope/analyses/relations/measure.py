@@ -32,7 +32,7 @@ from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.units import every, heads_of_layers
 from bertscope.models.batches import pieces_of_words
 from bertscope.models.encoder import Encoder
-from bertscope.models.new_task_head import with_random_weights
+from bertscope.models.own_task_head import with_random_weights
 from bertscope.models.words import NO_WORD
 
 ROUNDING = 1e-6

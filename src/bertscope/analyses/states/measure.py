@@ -16,7 +16,7 @@ from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.models.encoder import Encoder
-from bertscope.models.new_task_head import with_random_weights
+from bertscope.models.own_task_head import with_random_weights
 from bertscope.models.states import hidden_states
 from bertscope.models.states_store import KIND, StatesStore, open_store
 

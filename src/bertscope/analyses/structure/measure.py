@@ -24,7 +24,7 @@ from bertscope.core.resampling import Resampling
 from bertscope.core.result import Result
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import best_device, full_precision
-from bertscope.models.new_task_head import with_random_weights
+from bertscope.models.own_task_head import with_random_weights
 from bertscope.models.states_store import StatesStore
 
 Stores = Mapping[str, StatesStore]

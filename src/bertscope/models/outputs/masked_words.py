@@ -14,9 +14,9 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import Output
 from bertscope.models.masked_words import guesses, mask_words, right_pieces
-from bertscope.models.new_task_head import with_own_task_head
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
+from bertscope.models.own_task_head import with_own_task_head
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder

@@ -14,9 +14,9 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
 from bertscope.models.batches import tokenise
-from bertscope.models.new_task_head import as_embedder
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import from_teacher
+from bertscope.models.own_task_head import as_embedder
 from bertscope.models.sentence_vectors import pooled
 
 if TYPE_CHECKING:
