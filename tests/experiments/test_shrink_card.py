@@ -16,7 +16,7 @@ from bertscope.core.model_record import DataRecord, ModelRecord, Origin
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
-from bertscope.data.task import Scores
+from bertscope.data.scored import Scores
 from bertscope.experiments.shrink import measure
 from bertscope.experiments.shrink import result as shrink_result
 from bertscope.experiments.shrink.card import card

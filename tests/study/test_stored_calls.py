@@ -162,7 +162,7 @@ def test_hidden_states_are_planned_with_a_store_and_made_in_memory_without(tmp_p
             {},
             "can't read int as data; give a name or a path, a list of texts or of dicts, ",
         ),
-        ("freeze", ("pocket", ["a", "b"]), {}, "the list holds texts alone, and this question needs a task"),
+        ("freeze", ("pocket", ["a", "b"]), {}, "list has 2 rows; at least 10 are needed to split it"),
         ("overlap", ("a", "b", "c"), {}, "overlap is asked of lotteries; 3 given; give several lotteries as a list"),
         ("overlap", (["a", "b"],), {"limit": 3}, "overlap takes no limit=; it reads results alone"),
         ("overlap", ("pocket",), {}, "pocket holds no result"),

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from bertscope.core.errors import UserError
-from bertscope.data.task import Scores
+from bertscope.data.scored import Scores
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.classifier import balanced_weights
 from bertscope.training import loop

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bertscope.data.task import Scores, Task
+    from bertscope.data.scored import Scores
+    from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
 

@@ -107,11 +107,14 @@ def _describe(
 def _print(console: Console, about: dict[str, Any]) -> None:
     from rich.table import Table
 
-    metric = f", scored by {about['metric']} (chance {about['chance']:.3f})" if "metric" in about else ""
+    chance = "" if about.get("chance") is None else f" (chance {about['chance']:.3f})"
+    metric = f", scored by {about['metric']}{chance}" if "metric" in about else ""
     console.print(f"{about['name']}{metric}", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     labelled = any(split.get("labels") for split in about["splits"].values())
-    gold = {"spans": "answers", "trees": "trees", "tokens": "tags"}.get(about.get("kind", ""), "labels")
+    gold = {"spans": "answers", "trees": "trees", "tokens": "tags", "masked": "words"}.get(
+        about.get("kind", ""), "labels"
+    )
     for column in ("split", "rows", *([gold] if labelled else []), "words: median", "longest"):
         table.add_column(column, justify="left" if column in ("split", gold) else "right")
     for name, split in about["splits"].items():

@@ -46,7 +46,8 @@ class Examples:
     pair: tuple[str, ...] | None = None
     """The second text of each example, where the task is about two."""
     label: np.ndarray | None = None
-    """int64 class indices for classification, float64 scores for regression."""
+    """int64 class indices for classification, float64 scores for regression; of masked words, the right pieces
+    [n, most] once a model's tokenizer has said them."""
     words: tuple[tuple[str, ...], ...] | None = None
     """Each example's words, where the source marks them itself (a treebank)."""
     first_words: tuple[int, ...] | None = None

@@ -137,7 +137,7 @@ def few(examples: Examples, kind: Kind, options: TaskOptions) -> Examples:
     limit = options.limit
     if limit is None or limit >= len(examples):
         return examples
-    if examples.label is None:
+    if kind == "masked" or examples.label is None:
         label, kind = np.zeros(len(examples)), "regression"
     else:
         label = examples.label

@@ -50,7 +50,7 @@ def held_source(given: Any, options: TaskOptions) -> Source:
         name = _name(given)
         ids = tuple(map(str, range(1, len(texts) + 1)))
         return HeldTexts(name, options, Examples(ids, tuple(texts), name=name if name != "list" else ""))
-    source = _rows(given, options)
+    source = held_rows(given, options)
     if isinstance(source, TaggedRows) or source.has_labels:
         return source
     return HeldTexts(source.name, replace(options, text=None, text_pair=None, id=None), source.texts())
@@ -60,15 +60,15 @@ def held_task(given: Any, options: TaskOptions) -> TaskSource:
     """What it stands for to whoever trains on it."""
     if isinstance(given, Task):
         return HeldTask(given.name, options, given)
-    if isinstance(given, Examples) or texts_of(given) is not None:
-        raise UserError(
-            f"{_called(given)} holds texts alone, and this question needs a task; give rows with labels: a "
-            "DataFrame, a Dataset, a list of dicts, or a file"
-        )
-    return _rows(given, options)
+    return held_rows(given, options)
 
 
-def _rows(given: Any, options: TaskOptions) -> HeldRows | TaggedRows:
+def holds_texts(given: Any) -> bool:
+    """Whether it is texts and nothing else."""
+    return isinstance(given, Examples) or texts_of(given) is not None
+
+
+def held_rows(given: Any, options: TaskOptions) -> HeldRows | TaggedRows:
     if options.kind in ("spans", "trees"):
         raise UserError(f"{options.kind} are read from files; write it to one, or leave out kind")
     called = _called(given)
@@ -114,6 +114,10 @@ class HeldTask(_Held, TaskSource):
 
     def __post_init__(self) -> None:
         self.refuse_others(*CORPUS_OPTIONS, "metric", "threshold", "without", "at_random")
+
+    @property
+    def needs_model(self) -> bool:
+        return self.given.needs_model
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -188,17 +192,18 @@ class HubRows(TaskSource):
     """Identified by its revision; read as the DatasetDict that it is."""
 
     def _task(self) -> Task:
-        return self._loaded._task()
+        return self.rows._task()
 
     @cached_property
-    def _loaded(self) -> HeldRows | TaggedRows:
+    def rows(self) -> HeldRows | TaggedRows:
+        """What is there."""
         id, config = self._place
         self._revision()  # where the hub can't be reached, `datasets` would go on trying for a long time
         try:
             splits = loaded(id, config)
         except Exception as error:  # whatever the network, the hub or the library can do
             raise self._unreachable(error) from error
-        return replace(_rows(splits, self.options), name=f"{id}/{config}" if config else id)
+        return replace(held_rows(splits, self.options), name=f"{id}/{config}" if config else id)
 
     def _root(self, kind: Literal["task", "examples"]) -> Root:
         digest = digest_text(canonical_json([*self._place, self._revision()]))

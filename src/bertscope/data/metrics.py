@@ -29,6 +29,8 @@ METRICS: dict[str, tuple[MetricName, ...]] = {
     "spans": ("token_f1", "exact_match"),
     "trees": ("las", "uas", "las_no_punct", "uas_no_punct"),
     "tokens": ("entity_f1", "strict_entity_f1", "entity_precision", "entity_recall", "word_accuracy"),
+    "masked": ("accuracy",),
+    "vectors": ("pearson",),
 }
 """The metrics of each kind of task; the first stands for it, unless the task names another, as one does whose tags
 are no entities."""

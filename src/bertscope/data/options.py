@@ -33,7 +33,8 @@ class ReadOptions:
     kind: Kind | None = None
     """What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees
     makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's
-    parts of speech, and tags that are no entities'."""
+    parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which
+    texts alone are read, and vectors one of scored pairs for models that embed texts."""
     limit: int | None = None
     """Use at most this many rows of each split."""
     root: Path | None = None

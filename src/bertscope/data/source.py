@@ -12,16 +12,17 @@ HubRows     hub:owner/name:config    any data set of the hub
 Held...     a DataFrame, a list      what Python users hold: see held.py
 
 The first five, and rows of the hub, are tasks to train on. A treebank is both: texts to whoever looks at them, a task
-to whoever trains.
+to whoever trains. What is texts alone is a task of masked words to whoever trains: see recast.py.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bertscope.core.errors import UserError, did_you_mean
-from bertscope.data.held import HUB, HubRows, held_source, held_task
+from bertscope.data.held import HUB, HeldRows, HubRows, held_rows, held_source, held_task, holds_texts
 from bertscope.data.hub import on_hub
 from bertscope.data.json_files import first_object, holds_rows
 from bertscope.data.known import Known
@@ -29,31 +30,48 @@ from bertscope.data.locate import find_in, recognise
 from bertscope.data.options import COLUMNS, TaskOptions
 from bertscope.data.packed_files import Collection, is_collection
 from bertscope.data.plain_files import explained
+from bertscope.data.recast import MaskedTexts, PairVectors, plainly
 from bertscope.data.source_kinds import Corpus, Demo, Named, Source, Structured, Tables, TaskSource
 from bertscope.data.structured import TREEBANK, StructuredKind, holds_squad
 from bertscope.data.tagged import is_tagged
 from bertscope.data.tagged_source import TaggedFiles
+from bertscope.data.task import Task
 from bertscope.data.tasks import TASKS, declared, refuse_unknown
 
 _PLAIN = {"id", "text", "text_pair"}
 """What lines of JSON have at most whose texts are neither labelled nor annotated."""
+_RECAST = ("masked", "vectors")
+"""Kinds of tasks that are made of what a source holds."""
 
 
 def source_of(name: Any, options: TaskOptions) -> Source:
     """What a name, a path or an object stands for, to whoever looks at its texts."""
+    if options.kind in _RECAST:
+        return task_source(name, options)
     if not isinstance(name, str | Path):
         return held_source(name, options)
+    if _is_demo(name):
+        return Demo(name, options)
     if is_corpus(name, options):
-        return Corpus(name, options, plain=_unpacked_name(Path(name)).endswith(".txt"))
+        return _corpus(name, options)
     return task_source(name, options)
 
 
 def task_source(name: Any, options: TaskOptions) -> TaskSource:
-    """What it stands for to whoever trains on it: a treebank is then a task of trees."""
+    """What it stands for to whoever trains on it: a treebank is then a task of trees, and texts alone are one of
+    masked words."""
+    if options.kind == "masked":
+        return MaskedTexts(_name(name), options, _as_it_is(name, plainly(options)))
+    if options.kind == "vectors":
+        return PairVectors(_name(name), options, _scored(name, replace(plainly(options), label=options.label)))
     if not isinstance(name, str | Path):
-        return held_task(name, options)
-    if str(name).startswith("demo/"):  # a folder of that name is ./demo/...
-        return Demo(name, options)
+        if not holds_texts(name):
+            return held_task(name, options)
+        return MaskedTexts(_name(name), options, held_source(name, plainly(options)))
+    if _is_demo(name):
+        found = Demo(name, options)
+        alone = options.kind is None and not found.can_train
+        return MaskedTexts(name, options, Demo(name, plainly(options))) if alone else found
     if str(name).startswith(HUB):
         return HubRows(name, options)
     with explained(name):
@@ -61,7 +79,36 @@ def task_source(name: Any, options: TaskOptions) -> TaskSource:
             return Named(name, options, known)
         if kind := _structured_kind(Path(name), options):
             return TaggedFiles(name, options) if kind == "tokens" else Structured(name, options, kind)
+    if options.kind is None and is_corpus(name, options):
+        return MaskedTexts(name, options, _corpus(name, plainly(options)))
     return Tables(name, options)
+
+
+def _as_it_is(name: Any, options: TaskOptions) -> Source:
+    """What is there to mask words of."""
+    if not isinstance(name, str | Path | Task):
+        return held_source(name, options) if holds_texts(name) else held_rows(name, options)
+    found = task_source(name, options)
+    return found.inner if isinstance(found, MaskedTexts) else found
+
+
+def _scored(name: Any, options: TaskOptions) -> TaskSource:
+    """What is read for scores of pairs; numbers in a table are then no classes."""
+    found = task_source(name, options)
+    guessed = isinstance(found, Tables | HeldRows | HubRows)
+    return task_source(name, replace(options, kind="regression")) if guessed else found
+
+
+def _is_demo(name: str | Path) -> bool:
+    return str(name).startswith("demo/")  # a folder of that name is ./demo/...
+
+
+def _corpus(name: str | Path, options: TaskOptions) -> Corpus:
+    return Corpus(name, options, plain=_unpacked_name(Path(name)).endswith(".txt"))
+
+
+def _name(given: Any) -> str | Path:
+    return given if isinstance(given, str | Path) else held_source(given, TaskOptions()).name
 
 
 def _known(name: str | Path, options: TaskOptions) -> Known | None:

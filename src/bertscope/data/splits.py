@@ -68,7 +68,7 @@ def mixed_order(label: np.ndarray, kind: Kind, seed: int) -> np.ndarray:
     the whole, so that its slices are stratified splits; a label's only row comes in the middle. Of several labels a
     row counts by its rarest."""
     order = np.random.default_rng(seed).permutation(len(label))
-    if kind == "regression":
+    if kind in ("regression", "vectors"):
         return order
     if label.ndim > 1:
         label = np.where(label > 0, label.sum(0), len(label) + 1).argmin(1) + label.any(1)  # 0: a row that has none

@@ -5,7 +5,7 @@ Train trains weights; validation, held out of every training, decides whatever i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -16,51 +16,24 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.intervals import bootstrap_interval
-from bertscope.core.number import Number
 from bertscope.core.output import Answering, Output
 from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value
 from bertscope.data.metrics import refuse_not_finite
 from bertscope.data.outputs import output_of
-from bertscope.data.outputs.scores import summary
+from bertscope.data.outputs.masked_words import MaskedWords
+from bertscope.data.outputs.scores import OneScore, summary
 from bertscope.data.outputs.several import SeveralLabels
+from bertscope.data.outputs.vectors import as_cosines
+from bertscope.data.scored import Scores
 
-Kind = Literal["classification", "regression", "several", "spans", "trees", "tokens"]
-"""What is learnt: a label, a score, any number of labels, a span of a text, a dependency tree, a tag for each word;
+Kind = Literal["classification", "regression", "several", "spans", "trees", "tokens", "masked", "vectors"]
+"""What is learnt: a label, a score, any number of labels, a span of a text, a dependency tree, a tag for each word,
+masked words, how near vectors of texts are;
 see `data/outputs`."""
 
 
 SPLITS = ("train", "validation", "test")
-
-
-@dataclass(frozen=True)
-class Scores:
-    """How good some predictions are: the task's metric with its bootstrap interval, and what stands beside it."""
-
-    metric: str
-    value: float
-    low: float
-    high: float
-    n: int
-    chance: float
-    """The same metric without looking at the texts; see `Task.blind_outputs`."""
-    secondary: Mapping[str, float]
-    notes: tuple[str, ...] = ()
-    """What a reader must know about how the model's labels were matched with the task's."""
-
-    @property
-    def number(self) -> Number:
-        """The primary metric as a headline number."""
-        return Number(self.metric, self.value, self.low, self.high, self.n)
-
-    def keyed(self, key: str, **of: str) -> Number:
-        """The primary metric as a headline number of a result."""
-        return Number(key, self.value, self.low, self.high, self.n, self.metric, of=of)
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """The primary metric as tables have it."""
-        return {"metric": self.metric, "score": self.value, "low": self.low, "high": self.high, "n": self.n}
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +86,37 @@ class Task:
     def read_by(self, model: Answering) -> Task:
         """The task as this model reads it, before its answers decide anything."""
         kind = model.form_of(self.kind, pairs=self.test.pair is not None)
-        task = self if kind == self.kind else replace(self, kind=kind)  # type: ignore[arg-type]
+        if kind == "vectors" != self.kind:
+            task = self.by_vectors(f"{model.name} gives no score of its own")
+        else:
+            task = self if kind == self.kind else replace(self, kind=kind)  # type: ignore[arg-type]
         model.need(task.output)
         train, validation, test = (model.marked(task.output, getattr(task, split)) for split in SPLITS)
-        return task if test is task.test else replace(task, train=train, validation=validation, test=test)
+        if test is task.test:
+            return task
+        return replace(task, train=train, validation=validation, test=test, notes=task._notes_on(train, test))
+
+    def by_vectors(self, why: str = "") -> Task:
+        """Scored pairs as a task of sentence vectors: the cosine of two texts beside their score."""
+        self.need_scored_pairs()
+        if self.kind == "vectors":
+            return self
+        assert isinstance(self.output, OneScore)
+        train, validation, test = (as_cosines(self.output, self.train, getattr(self, split)) for split in SPLITS)
+        note = f"{f'{why}: ' if why else ''}pairs are scored by the cosine of their texts' vectors"
+        return Task(self.name, "vectors", (), train, validation, test, self.metric, (*self.notes, note))
+
+    def _notes_on(self, train: Examples, test: Examples) -> tuple[str, ...]:
+        """The notes with those on masked words, instead of what was said of them for another model."""
+        if not isinstance(self.output, MaskedWords):
+            return self.notes
+        earlier = () if self.needs_model else self.output.notes_on(self.train, self.test)
+        return (*(note for note in self.notes if note not in earlier), *self.output.notes_on(train, test))
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether what is right can't be said before a model is asked, as the pieces of masked words."""
+        return self.kind == "masked" and self.test.label is None
 
     @property
     def is_decided(self) -> bool:
@@ -245,7 +245,7 @@ class Task:
 
     def need_scored_pairs(self) -> None:
         """Refuse, with what to do, if this isn't about how alike two texts are."""
-        if self.kind != "regression" or self.test.pair is None:
+        if self.kind not in ("regression", "vectors") or self.test.pair is None:
             raise UserError(
                 f"{self.name} has no pairs of texts with scores; give a task such as glue/stsb or demo/similarity"
             )
@@ -258,13 +258,14 @@ class Task:
             "kind": self.kind,
             "labels": list(self.labels),
             "metric": self.metric,
-            "chance": self.chance(),
+            "chance": None if self.needs_model else self.chance(),
             "splits": {name: self._describe(examples) for name, examples in splits.items()},
             "notes": list(self.notes),
         }
 
     def _describe(self, examples: Examples) -> dict[str, Any]:
-        return describe_lengths(examples) | self.output.describe(examples) | {"chance": self.chance(examples)}
+        chance = None if self.needs_model else self.chance(examples)
+        return describe_lengths(examples) | self.output.describe(examples) | {"chance": chance}
 
     def _matched(self, predicted: Predictions | np.ndarray) -> tuple[np.ndarray, Sequence[str]]:
         """A model's outputs in the order of the labels, and what to say about that."""

@@ -26,8 +26,11 @@ from bertscope.models.batches import WINDOW
 from bertscope.models.config_notes import PARSER, notes_in, origin_in, origin_note
 from bertscope.models.families import Family, descend, head_size_of
 from bertscope.models.gates import Gates, open_gates
+from bertscope.models.masked_words import right_pieces
 from bertscope.models.means import Means, means
 from bertscope.models.outputs.kinds import model_output
+from bertscope.models.outputs.masked_words import GuessedWords
+from bertscope.models.outputs.sentence_vectors import WITHOUT_SCORES
 from bertscope.models.predict import predict
 from bertscope.models.quiet import quiet_library
 from bertscope.models.sentence_modules import NAME as SENTENCE_MODULES
@@ -234,9 +237,10 @@ class Encoder:
 
     def form_of(self, kind: str, *, pairs: bool) -> str:
         """As which kind of output this model answers a task of that kind: of two labels, one with a single output
-        says how far it is the second."""
-        one_output = self.task_head == "classifier" and self.model.config.num_labels == 1
-        return "one_logit" if kind == "classification" and one_output else kind
+        says how far it is the second; scores of pairs by its vectors, where nothing on top of it gives scores."""
+        if kind == "classification" and self.task_head == "classifier" and self.model.config.num_labels == 1:
+            return "one_logit"
+        return "vectors" if kind == "regression" and pairs and self.task_head in WITHOUT_SCORES else kind
 
     def need(self, output: Output) -> None:
         """Refuse, with what to do, if this model doesn't give such outputs."""
@@ -247,8 +251,11 @@ class Encoder:
         return model_output(self, output).notes_on_scored(examples)
 
     def marked(self, output: Output, examples: Examples) -> Examples:
-        """The examples with what only this model's tokenizer can say of the right answers."""
-        return examples
+        """The examples with what only this model's tokenizer can say of the right answers: the pieces of words that
+        are masked."""
+        if output.kind != GuessedWords.kind:
+            return examples
+        return replace(examples, label=right_pieces(self.tokenizer, examples, self.max_length))
 
     def save(self, folder: str | Path) -> Path:
         """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced."""

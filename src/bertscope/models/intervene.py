@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed, mixed, to_unit
+from bertscope.core.masking import SHARE as MASKED
 from bertscope.core.output import Output
 from bertscope.core.predictions import Judged
 from bertscope.core.progress import progress
@@ -28,14 +29,12 @@ from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
 from bertscope.models.finite_pass import measuring
 from bertscope.models.judge import Judging
+from bertscope.models.masked_words import guesses
 from bertscope.models.observe import default_budget
 from bertscope.models.outputs.base import ModelOutput
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.replay import Take, recorded, replayed
 from bertscope.models.taps import Tap, tapped
-
-MASKED = 0.15
-"""The share of tokens that are masked, as in BERT's training."""
 
 
 @dataclass(frozen=True)
@@ -97,14 +96,12 @@ def masked_losses(
             row, gold = masked.nonzero()[:, 0], words[masked]
             counts[batch.rows] = masked.sum(1).cpu().numpy()
             inputs = batch.inputs | {"input_ids": words.masked_fill(masked, mask_id)}
-            with _guessing_only(encoder, masked):
-                run = partial(encoder.model, **inputs)
-                for place, output in enumerate(_changed(encoder, run, batch.special, changes)):
-                    logits = output.prediction_logits if "prediction_logits" in output else output.logits
-                    losses = cross_entropy(logits.float(), gold, reduction="none").double()
-                    total = torch.zeros(len(batch), dtype=torch.double, device=losses.device)
-                    sums[place, batch.rows] = total.index_add_(0, row, losses).cpu().numpy()
-                    bar.advance(len(batch))
+            run = partial(guesses, encoder, inputs, masked)
+            for place, logits in enumerate(_changed(encoder, run, batch.special, changes)):
+                losses = cross_entropy(logits.float(), gold, reduction="none").double()
+                total = torch.zeros(len(batch), dtype=torch.double, device=losses.device)
+                sums[place, batch.rows] = total.index_add_(0, row, losses).cpu().numpy()
+                bar.advance(len(batch))
             truncated += batch.truncated
     return MaskedLosses(sums, counts, truncated)
 
@@ -164,18 +161,3 @@ def _chosen(batch: Batch, keys: np.ndarray) -> Tensor:
     place = np.arange(batch.special.shape[1], dtype=np.uint64)
     luck = to_unit(mixed(keys[batch.rows][:, None], place))
     return torch.from_numpy(luck < MASKED) & ~batch.special.cpu()
-
-
-@contextmanager
-def _guessing_only(encoder: Encoder, masked: Tensor) -> Iterator[None]:
-    """Let the model guess the masked tokens alone: the layer over the vocabulary is a good part of a pass."""
-    to_words = encoder.model.get_output_embeddings()
-
-    def those(module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (args[0][masked], *args[1:])
-
-    hook = to_words.register_forward_pre_hook(those)
-    try:
-        yield
-    finally:
-        hook.remove()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from torch import Tensor
 
 from bertscope.core.examples import Examples
 from bertscope.models.batches import Batch
-from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Seen, observe
 from bertscope.models.sentence_modules import SentenceModules
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
 
 TextPool = Literal["cls", "mean"]
 TEXT_POOLS: tuple[TextPool, ...] = ("cls", "mean")

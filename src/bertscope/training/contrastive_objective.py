@@ -20,7 +20,7 @@ from bertscope.core.files import digest_text
 from bertscope.core.intervals import bootstrap_interval, percentile_ends
 from bertscope.core.resampling import rank_draws
 from bertscope.data.positives import Sets
-from bertscope.data.task import Scores
+from bertscope.data.scored import Scores
 from bertscope.models.batches import Batch, Tokens, group_by_budget, pad, tokenise_all
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import default_budget

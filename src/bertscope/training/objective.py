@@ -15,7 +15,8 @@ from bertscope.models.outputs.kinds import model_output
 from bertscope.training.distill import Teacher
 
 if TYPE_CHECKING:
-    from bertscope.data.task import Scores, Task
+    from bertscope.data.scored import Scores
+    from bertscope.data.task import Task
     from bertscope.models.outputs.base import RowBatch
 
 

@@ -21,7 +21,8 @@ from bertscope.core.statement import Statement, counted, decimals, in_points, po
 
 if TYPE_CHECKING:
     from bertscope.core.predictions import Judged
-    from bertscope.data.task import Scores, Task
+    from bertscope.data.scored import Scores
+    from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
 LEVEL = 0.05

@@ -20,7 +20,8 @@ from bertscope.models.judge import judge_without
 if TYPE_CHECKING:
     from bertscope.analyses.importance.measure import Importances
     from bertscope.analyses.importance.question import ImportanceConfig
-    from bertscope.data.task import Scores, Task
+    from bertscope.data.scored import Scores
+    from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
     from bertscope.models.gates import Means
 

@@ -17,7 +17,8 @@ from bertscope.core.reliability import Reliability, split_half, split_half_of_me
 from bertscope.core.resampling import Resampling, resampled_means
 from bertscope.core.result import Result
 from bertscope.core.units import Unit, every
-from bertscope.data.task import Scores, Task
+from bertscope.data.scored import Scores
+from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.outputs.base import put
 from bertscope.models.outputs.kinds import model_output

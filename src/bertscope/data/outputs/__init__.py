@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from bertscope.core.output import Output
 from bertscope.data.outputs.classes import Classes
+from bertscope.data.outputs.masked_words import MaskedWords
 from bertscope.data.outputs.one_logit import OneLogit
 from bertscope.data.outputs.scores import OneScore
 from bertscope.data.outputs.several import SeveralLabels
 from bertscope.data.outputs.spans import Spans
 from bertscope.data.outputs.tags import Tags
 from bertscope.data.outputs.trees import Trees
+from bertscope.data.outputs.vectors import Vectors
 
-_KINDS = (Classes, OneLogit, OneScore, SeveralLabels, Spans, Trees, Tags)
+_KINDS = (Classes, OneLogit, OneScore, SeveralLabels, Spans, Trees, Tags, MaskedWords, Vectors)
 OUTPUTS = {one.kind: one for one in _KINDS}
 """What makes the output of each kind of task, from the task's name, labels and metric."""
 

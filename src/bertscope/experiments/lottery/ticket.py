@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from bertscope.core.examples import Examples
     from bertscope.core.predictions import Predictions
-    from bertscope.data.task import Scores, Task
+    from bertscope.data.scored import Scores
+    from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
     from bertscope.training.loop import Trained
 

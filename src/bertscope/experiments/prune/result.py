@@ -22,7 +22,8 @@ from bertscope.experiments.prune.question import PruneConfig, prune
 from bertscope.experiments.prune.stopping import LEVEL
 
 if TYPE_CHECKING:
-    from bertscope.data.task import Scores, Task
+    from bertscope.data.scored import Scores
+    from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 
 STOPS = {

@@ -17,7 +17,8 @@ from bertscope.core.examples import Examples
 from bertscope.core.folders import check_folder, whole_folder
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
-from bertscope.data.task import Scores, Task
+from bertscope.data.scored import Scores
+from bertscope.data.task import Task
 from bertscope.experiments.comparison import CUT, WHOLE, Contender, measured
 from bertscope.experiments.shrink.alternatives import alternatives, names_of
 from bertscope.experiments.shrink.card import card

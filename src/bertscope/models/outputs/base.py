@@ -76,6 +76,8 @@ class ModelOutput(ABC):
     """As `Output.kind`."""
     task_head: ClassVar[TaskHead]
     """What sits on an encoder that gives such outputs."""
+    by_itself: ClassVar[bool] = True
+    """Whether it is what the task head gives where no task says what is wanted of it."""
     rows_stand_alone: ClassVar[bool] = True
     """Whether an example's rows can be trained on apart, in different batches."""
     padding: ClassVar[float] = NOTHING

@@ -8,8 +8,10 @@ from bertscope.core.errors import UserError
 from bertscope.core.output import Output
 from bertscope.models.outputs.base import ModelOutput
 from bertscope.models.outputs.classifier import Classifier, OneLabel, Score
+from bertscope.models.outputs.masked_words import GuessedWords
 from bertscope.models.outputs.one_logit import SecondLabel
 from bertscope.models.outputs.parsed import Parsed
+from bertscope.models.outputs.sentence_vectors import Cosines
 from bertscope.models.outputs.several import EachLabel
 from bertscope.models.outputs.span_answers import SpanAnswers
 from bertscope.models.outputs.tagger import Tagger
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 _KINDS: tuple[type[ModelOutput], ...] = (
-    OneLabel, SecondLabel, Score, EachLabel, SpanAnswers, Parsed, Tagger,
+    OneLabel, SecondLabel, Score, EachLabel, SpanAnswers, Parsed, Tagger, GuessedWords, Cosines,
 )  # fmt: skip
 MODEL_OUTPUTS = {one.kind: one for one in _KINDS}
 """By the kind of task."""
@@ -30,7 +32,7 @@ def model_output(encoder: Encoder, output: Output | None = None) -> ModelOutput:
         return MODEL_OUTPUTS[output.kind](encoder, output)
     if encoder.task_head == Classifier.task_head:
         return OneLabel(encoder)  # what labels mean, only a task knows: the numbers are the same
-    found = [one for one in _KINDS if one.task_head == encoder.task_head]
+    found = [one for one in _KINDS if one.task_head == encoder.task_head and one.by_itself]
     if not found:
         raise UserError(
             f"{encoder.name} has no task head that predicts (it is: {encoder.task_head}); "

@@ -128,10 +128,11 @@ def check(task: Task, config: FinetuneConfig) -> None:
 finetune = Question(
     __name__,
     """A task head (a classifier or regressor, one for spans, a parser, a tagger) is put on a copy of `base`, and the
-    whole of it is trained on the task's training set; the validation set is scored after each epoch and the test set
-    before and after. Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written
-    there, and a training that was killed goes on from its last epoch (`resume=False` starts over). The result's array
-    `outputs` has the tuned model's outputs for the test set.""",
+    whole of it is trained on the task's training set; what guesses masked words, and an encoder whose vectors are
+    trained, are taken as they are. The validation set is scored after each epoch and the test set before and after.
+    Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and a training
+    that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs` has the
+    tuned model's outputs for the test set.""",
     config=FinetuneConfig,
     inputs={"base": MODEL, "task": TASK},
     scoring=Scoring(),

@@ -14,7 +14,8 @@ from bertscope.data.baselines import baselines
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 
 if TYPE_CHECKING:
-    from bertscope.data.task import Scores, Task
+    from bertscope.data.scored import Scores
+    from bertscope.data.task import Task
     from bertscope.training.loop import History
 
 

@@ -1,0 +1,119 @@
+"""Masked words: a masked language model's guesses at the pieces of words that it isn't shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import log
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import NOTHING, Examples
+from bertscope.core.output import Output
+from bertscope.models.masked_words import guesses, mask_words, right_pieces
+from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
+from bertscope.models.outputs.classifier import kl
+from bertscope.models.own_task_head import with_own_task_head
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+_AT_ONCE = 64
+"""Pieces whose logits are held in double precision at a time: a vocabulary can have 250,000."""
+
+
+@dataclass(frozen=True)
+class _Guesses:
+    """What a model says of a batch's masked pieces, row by row."""
+
+    logits: Tensor
+    """[piece, vocabulary]"""
+    right: Tensor
+    """[piece]"""
+    row: Tensor
+    """[piece]"""
+    place: Tensor
+    """[piece]: which of its row's masked pieces it is."""
+    exact: bool = False
+    """Whether losses are computed in double precision."""
+
+    def losses(self) -> Tensor:
+        """[piece], in nats."""
+        if not self.exact:
+            return cross_entropy(self.logits, self.right, reduction="none")
+        each = zip(self.logits.split(_AT_ONCE), self.right.split(_AT_ONCE), strict=True)
+        return torch.cat([cross_entropy(logits.double(), right, reduction="none") for logits, right in each])
+
+    def per_row(self, values: Tensor, rows: int) -> Tensor:
+        """Values of pieces, added up for each row."""
+        return values.new_zeros(rows).index_add(0, self.row, values)
+
+    def counts(self, like: Tensor, rows: int) -> Tensor:
+        """[row]: masked pieces; 1 where nothing is masked that is read, and all sums are 0."""
+        return self.per_row(torch.ones_like(like), rows).clamp_min(1)
+
+
+class GuessedWords(ModelOutput):
+    """A row for each example, with [MASK] in the place of masked pieces; the marks say what stood there."""
+
+    kind = "masked"
+    task_head = "masked-lm"
+    by_itself = False
+
+    @classmethod
+    def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
+        """What guesses comes with the base: nothing is new."""
+        cls.refuse_other(base, output)
+        return with_own_task_head(base, **how)
+
+    @classmethod
+    def refuse_other(cls, encoder: Encoder, output: Output) -> None:
+        if encoder.task_head != cls.task_head:
+            raise UserError(
+                f"{encoder.name} doesn't guess masked words (it is: {encoder.task_head}), and {output.task} asks "  # type: ignore[attr-defined]
+                "for them; give a pretrained model with its masked-word head, or a task with labels"
+            )
+        if encoder.tokenizer.mask_token_id is None:
+            raise UserError(f"the tokenizer of {encoder.name} has no mask token: no word can be masked; give another")
+
+    def width(self, examples: Examples) -> tuple[int, ...]:
+        pieces = examples.label
+        if pieces is None or pieces.ndim != 2:
+            pieces = right_pieces(self.encoder.tokenizer, examples, self.encoder.max_length)
+        return (pieces.shape[1], 2)
+
+    def rows(self, examples: Examples, *, gold: bool = False) -> Rows:
+        tokens, pieces = mask_words(self.encoder.tokenizer, examples, self.encoder.max_length)
+        # What lies behind a row's end is 0 in marks, and means nothing there.
+        return Rows.plain(tokens, right=pieces - NOTHING)
+
+    def run(self, batch: RowBatch) -> _Guesses:
+        right = batch.marks["right"] + NOTHING
+        masked = right != NOTHING
+        row, _ = masked.nonzero(as_tuple=True)
+        place = (masked.cumsum(1) - 1)[masked]
+        return _Guesses(guesses(self.encoder, batch.inputs, masked).float(), right[masked], row, place)
+
+    def double(self, raw: _Guesses) -> _Guesses:
+        return replace(raw, exact=True)
+
+    def outputs(self, raw: _Guesses, batch: RowBatch) -> Tensor:
+        """Each piece's best guess, and the bits that the right one takes."""
+        most = int(raw.place.max()) + 1 if len(raw.place) else 1
+        found = raw.logits.new_full((len(batch), most, 2), NOTHING)
+        found[raw.row, raw.place, 0] = raw.logits.argmax(-1).to(found.dtype)
+        found[raw.row, raw.place, 1] = raw.losses().to(found.dtype) / log(2)
+        return found
+
+    def losses(self, raw: _Guesses, batch: RowBatch) -> tuple[Tensor, Tensor]:
+        found = raw.losses()
+        return raw.per_row(found, len(batch)), raw.counts(found, len(batch))
+
+    def divergence(self, whole: _Guesses, raw: _Guesses, batch: RowBatch) -> Tensor:
+        """KL(whole || other) in nats over the vocabulary, averaged over a text's masked pieces."""
+        each = zip(whole.logits.split(_AT_ONCE), raw.logits.split(_AT_ONCE), strict=True)
+        found = torch.cat([kl(before.double(), after.double()) for before, after in each])
+        return raw.per_row(found, len(batch)) / raw.counts(found, len(batch))

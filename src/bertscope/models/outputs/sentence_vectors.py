@@ -1,0 +1,89 @@
+"""Sentence vectors: the cosine of what an encoder makes of two texts, each read alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cosine_similarity
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.core.output import Output
+from bertscope.models.batches import tokenise
+from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
+from bertscope.models.outputs.classifier import from_teacher
+from bertscope.models.own_task_head import as_embedder
+from bertscope.models.sentence_vectors import pooled
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder, TaskHead
+
+WITHOUT_SCORES: tuple[TaskHead, ...] = ("none", "masked-lm")
+"""What may sit on an encoder that is asked for vectors: it is left alone."""
+
+
+class Cosines(ModelOutput):
+    """Two rows for each example, one for each of its texts."""
+
+    kind = "vectors"
+    task_head = "none"
+    by_itself = False
+    rows_stand_alone: ClassVar[bool] = False
+    padding = 0
+
+    @classmethod
+    def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
+        """The encoder itself, with what its maker put behind it, and nothing new."""
+        return as_embedder(base, **how)
+
+    @classmethod
+    def refuse_other(cls, encoder: Encoder, output: Output) -> None:
+        if encoder.task_head not in WITHOUT_SCORES:
+            raise UserError(
+                f"{encoder.name} is no embedding model (it is: {encoder.task_head}); leave out --kind vectors, or "
+                "give an encoder"
+            )
+
+    def width(self, examples: Examples) -> tuple[int, ...]:
+        return (1,)
+
+    def rows(self, examples: Examples, *, gold: bool = False) -> Rows:
+        """Texts are read as they are written, without marks of words, as whoever uses the vectors would."""
+        if examples.pair is None:
+            raise UserError(f"{self.encoder.name} is asked how alike two texts are; give pairs")
+        texts = tuple(text for both in zip(examples.text, examples.pair, strict=True) for text in both)
+        tokens = tokenise(self.encoder.tokenizer, Examples(texts, texts), self.encoder.max_length)
+        example = np.repeat(np.arange(len(examples)), 2)
+        truncated = tokens.truncated[0::2] | tokens.truncated[1::2]
+        right = np.repeat(self.output.gold(examples), 2) if gold and self.output else None
+        return Rows(replace(tokens, encodings=()), example, truncated, right)
+
+    def run(self, batch: RowBatch) -> Tensor:
+        """The vectors of texts [row, d]: what is exported."""
+        states = self.encoder.model.base_model(**batch.inputs).last_hidden_state.float()
+        own = getattr(self.encoder, "sentence", None)
+        return pooled(states, batch.special, "mean") if own is None else own(states, batch.inputs["attention_mask"])
+
+    def outputs(self, raw: Tensor, batch: RowBatch) -> Tensor:
+        return _cosines(raw)[:, None]
+
+    def losses(self, raw: Tensor, batch: RowBatch) -> tuple[Tensor, Tensor]:
+        """The squared error of the cosine."""
+        found = (_cosines(raw) - batch.gold[0::2].to(raw.dtype)).square()
+        return found, torch.ones_like(found)
+
+    def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
+        """The squared change of the cosine."""
+        return (_cosines(raw) - _cosines(whole)).square()
+
+    def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+        return from_teacher(_cosines(raw)[:, None], teacher, temperature)
+
+
+def _cosines(vectors: Tensor) -> Tensor:
+    """Of texts two by two, [2 x example, d] -> [example]: an example's rows follow each other."""
+    return cosine_similarity(vectors[0::2], vectors[1::2], dim=-1)
