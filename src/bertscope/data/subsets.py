@@ -54,8 +54,10 @@ def in_brief(words: Sequence[str]) -> str:
 
 def _drawn(task: Task, rows: Examples, found: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """As many rows as were found, at random: as many of each label, where there are labels."""
-    assert rows.label is not None
-    group = rows.label if task.kind == "classification" else np.zeros(len(rows), int)
+    group = np.zeros(len(rows), int)
+    if task.kind == "classification":
+        assert rows.label is not None
+        group = rows.label
     drawn = np.zeros_like(found)
     for one in np.unique(group):
         alike = np.flatnonzero(group == one)
@@ -65,13 +67,15 @@ def _drawn(task: Task, rows: Examples, found: np.ndarray, generator: np.random.G
 
 def _refuse_too_little(task: Task, train: Examples, validation: Examples, named: str) -> None:
     """Every label must stay, or a model couldn't learn it and would be wrong on it for that reason alone."""
-    assert train.label is not None and task.train.label is not None
-    lost = sorted(set(task.train.label.tolist()) - set(train.label.tolist())) if task.labels else []
+    lost, varies = list[int](), True
+    if train.label is not None and task.train.label is not None:  # tags, trees and spans have none
+        lost = sorted(set(task.train.label.tolist()) - set(train.label.tolist())) if task.labels else []
+        varies = len(np.unique(train.label)) > 1
     if not len(train) or not len(validation):
         left = f"no {'validation' if len(train) else 'training'} row"
     elif lost:
         left = f"no training row labelled {task.labels[lost[0]]}"
-    elif len(np.unique(train.label)) < 2:
+    elif not varies:
         left = "only one score"
     else:
         return
