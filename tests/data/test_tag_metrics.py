@@ -16,6 +16,7 @@ from bertscope.data.metrics import METRICS
 from bertscope.data.outputs.tag_names import match_tags
 from bertscope.data.outputs.tags import Tags
 from bertscope.data.read import read_task
+from bertscope.data.subsets import without_words
 from bertscope.data.tagged import make_tokens
 from bertscope.data.task import Task
 
@@ -165,6 +166,15 @@ def test_baselines_look_words_up(tmp_path):
     names = [task.labels[at] for at in task.outputs_to_predictions(found["word_lookup"])[0]]
     assert names == ["B-LOC", "B-LOC", "O"]  # Anna is a place as often as a person: of equals the first tag
     assert task.score(found["chance"]).value == 0 and task.score(found["word_lookup"]).value == 0.5
+
+
+@pytest.mark.parametrize("at_random", [None, 3])
+def test_sentences_with_some_words_can_be_left_out(at_random):
+    words = tuple((f"w{row}", "Anna" if row % 4 == 0 else "Tom") for row in range(40))
+    task = without_words(task_of((("O", "B-PER"),) * 40, words), ["anna"], at_random)
+    assert (len(task.train), len(task.validation), len(task.test)) == (30, 30, 40)
+    named = [one for row in task.train.words for one in row if one == "Anna"]
+    assert bool(named) == (at_random is not None)
 
 
 def test_what_cant_be_scored_is_said():

@@ -188,8 +188,8 @@ def test_models_that_do_not_guess_are_refused(tiny, _pocket, task):
 
 def test_a_random_twin_guesses_too(_pocket):
     encoder = guesser("bert", _pocket.tokenizer)
-    twin = with_random_weights(encoder, 4, task_head=True)
+    twin = output.with_random_weights(4)
     assert twin.task_head == "masked-lm" and type(twin.model) is type(encoder.model)
     assert twin.model.get_output_embeddings().weight is twin.model.get_input_embeddings().weight, "still tied"
     assert twin.fingerprint != encoder.fingerprint == guesser("bert", _pocket.tokenizer).fingerprint
-    assert twin.fingerprint == with_random_weights(encoder, 4, task_head=True).fingerprint
+    assert twin.fingerprint == output.with_random_weights(4).fingerprint

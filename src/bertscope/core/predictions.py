@@ -14,11 +14,11 @@ class Predictions:
     logits: np.ndarray
     """The model's outputs, as its kind has them (`core/output.py`). A classifier's [example, class], or [example, 1]
     for a score; float32. Of a task head for spans, where the answer begins and ends, in characters of the second
-    text: [example, 2]. Of a parser, each word's governor and relation: [example, word, 2]. Of one model with several
-    changes: [change, example, ...]."""
+    text: [example, 2]. Of a parser, each word's governor and relation: [example, word, 2]. Of a tagger, [example,
+    word, tag], with `SILENT` where it says nothing. Of one model with several changes: [change, example, ...]."""
     labels: tuple[str, ...]
-    """What the model calls its classes (a parser its relations), in the order of its outputs; empty for scores and
-    spans. A task's labels may stand in another order: `Task.score` matches them by name."""
+    """What the model calls its classes (a parser its relations, a tagger its tags), in the order of its outputs; empty
+    for scores and spans. A task's labels may stand in another order: `Task.score` matches them by name."""
     truncated: int
     """Texts of which something wasn't read: they are longer than the model allows."""
 
