@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from transformers import BertForSequenceClassification
+from transformers import BertForMultipleChoice, BertForSequenceClassification
 
 import planted_task
 from bertscope.core.examples import Examples
@@ -32,6 +32,31 @@ def one_logit(tokenizer, name: str = "LABEL_0", *, sign: float = 1.0) -> Encoder
     return _built(tokenizer, *_classifier(tokenizer, {name: (4.0 * sign, 0.0)}, (name,)))
 
 
+def choosing(tokenizer) -> Encoder:
+    """One that gives the candidate that begins best the highest number."""
+    config, weights = _classifier(tokenizer, {"score": (4.0, 0.0)}, ("score",))
+    return _built(tokenizer, config, weights, BertForMultipleChoice)
+
+
+def choices_task() -> Task:
+    """A text that says nothing and two to four candidates, of which one begins well and the others badly."""
+
+    def changed(examples: Examples, seed: int) -> Examples:
+        generator, label = np.random.default_rng(seed), np.asarray(examples.label)
+        good, bad = ([text for text, one in zip(examples.text, label, strict=True) if one == side] for side in (1, 0))
+        right, choices = [], []
+        for row, text in enumerate(good + good):
+            texts = list(generator.choice(bad, 1 + row % 3))
+            right.append(int(generator.integers(len(texts) + 1)))
+            texts.insert(right[-1], text)
+            choices.append(tuple(map(str, texts)))
+        return replace(examples, text=("the road",) * len(choices), label=np.array(right), choices=tuple(choices))
+
+    task = planted_task.task()
+    splits = [changed(one, seed) for seed, one in enumerate((task.train, task.validation, task.test))]
+    return Task("planted", "choices", (), *splits, "accuracy")
+
+
 def several_task() -> Task:
     def changed(examples: Examples) -> Examples:
         good = np.asarray(examples.label)
@@ -53,7 +78,7 @@ def _classifier(tokenizer, rows: dict[str, tuple[float, float]], labels: tuple[s
     return config, state
 
 
-def _built(tokenizer, config, state) -> Encoder:
-    model = BertForSequenceClassification(config).eval()
+def _built(tokenizer, config, state, form=BertForSequenceClassification) -> Encoder:
+    model = form(config).eval()
     model.load_state_dict(state)
     return load(model.to(DEVICE), tokenizer=tokenizer)

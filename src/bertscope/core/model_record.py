@@ -14,7 +14,7 @@ from bertscope.core.files import canonical_json, digest_text
 
 Thing = TypeVar("Thing", bound="Recorded")
 Init = Literal["pretrained", "random"]
-_TRAINED = ("classifier", "token-classifier", "span-qa", "parser")
+_TRAINED = ("classifier", "token-classifier", "span-qa", "multiple-choice", "parser")
 """Task heads that only a training on labelled data gives."""
 
 

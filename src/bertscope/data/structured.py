@@ -38,7 +38,7 @@ _ANSWERS = {"spans": "answers", "trees": "heads"}
 """What own annotation calls what is learnt."""
 _NAMES = {"spans": "answers", "trees": "trees"}
 """What notes call it."""
-_SAYS_ITSELF = ("text", "text_pair", "label", "several")
+_SAYS_ITSELF = ("text", "text_pair", "label", "several", "choices")
 """What may not be said of such a file: it has no columns."""
 
 

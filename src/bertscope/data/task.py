@@ -25,8 +25,9 @@ from bertscope.data.outputs import output_of
 from bertscope.data.outputs.scores import summary
 from bertscope.data.outputs.several import SeveralLabels
 
-Kind = Literal["classification", "regression", "several", "spans", "trees"]
-"""What is learnt: a label, a score, any number of labels, a span of a text, a dependency tree; see `data/outputs`."""
+Kind = Literal["classification", "regression", "several", "choices", "spans", "trees"]
+"""What is learnt: a label, a score, any number of labels, one of several candidate texts, a span of a text, a
+dependency tree; see `data/outputs`."""
 
 
 SPLITS = ("train", "validation", "test")

@@ -67,4 +67,4 @@ def refuse_mute(encoder: Encoder, folder: Path) -> None:
                         "copy its config.json and its tokenizer again")  # fmt: skip
     with library_failures(f"the model in {folder} can't read a text", "copy it again"), torch.inference_mode():
         coded = tokenizer(["A text."], truncation=True, max_length=longest, return_tensors="pt")
-        encoder.model(**coded.to(encoder.device))
+        encoder.model(**encoder.shaped(dict(coded.to(encoder.device))))

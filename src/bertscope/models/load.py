@@ -46,6 +46,7 @@ _OPENED_BY: dict[str, tuple[type, TaskHead]] = {
     "ForMaskedLM": (transformers.AutoModelForMaskedLM, "masked-lm"),
     "ForTokenClassification": (transformers.AutoModelForTokenClassification, "token-classifier"),
     "ForQuestionAnswering": (transformers.AutoModelForQuestionAnswering, "span-qa"),
+    "ForMultipleChoice": (transformers.AutoModelForMultipleChoice, "multiple-choice"),
     "Model": (transformers.AutoModel, "none"),
 }
 _MASKED_LM = ("cls.predictions", "lm_head", "lm_predictions", "vocab_", "predictions", "generator_")

@@ -98,11 +98,11 @@ def bare(base: Encoder, *, name: str, origin: Origin | None = None) -> Encoder:
 
 def with_random_weights(base: Encoder, seed: int = 0, *, classifier: bool = False) -> Encoder:
     """The encoder as it would be before any training: the same architecture and tokenizer, all weights drawn anew.
-    With `classifier` the base's own classifier stays on it, its weights drawn anew too."""
+    With `classifier` the base's own task head stays on it, its weights drawn anew too."""
     drawn = Origin("random", base.record, seed=seed, init="random")
+    how: dict[str, Any] = {"init": "random", "seed": seed, "name": f"{base.name} (random init)", "origin": drawn}
+    if classifier and base.task_head in ("span-qa", "multiple-choice"):
+        return with_new_task_head(base, base.task_head, type(base.model), **how)
     labels, form = (base.labels, ClassifierForm.of(base.model.config)) if classifier else ((), ClassifierForm())
     several = classifier and base.model.config.problem_type == "multi_label_classification"
-    return with_classifier(
-        base, labels, several=several, form=form, init="random", seed=seed, name=f"{base.name} (random init)",
-        origin=drawn,
-    )  # fmt: skip
+    return with_classifier(base, labels, several=several, form=form, **how)

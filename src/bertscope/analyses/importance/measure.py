@@ -20,6 +20,7 @@ from bertscope.core.units import Unit, every
 from bertscope.data.task import Scores, Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.outputs.base import put
+from bertscope.models.outputs.kinds import MODEL_OUTPUTS
 
 
 def measure(model: Encoder, task: Task, config: ImportanceConfig) -> Result:
@@ -102,7 +103,8 @@ def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resa
     validation = task.validation
     heads = np.zeros((len(validation), encoder.n_layers, encoder.n_heads))
     mlps, loss = np.zeros((len(validation), encoder.n_layers)), np.zeros(len(validation))
-    outputs = np.zeros((len(validation), *task.output.width(validation)))
+    nothing = float(MODEL_OUTPUTS[task.output.kind].padding)
+    outputs = np.full((len(validation), *task.output.width(validation)), nothing)
     neurons = [np.zeros((2, n)) for n in encoder.neuron_counts] if "neuron" in config.units else []
     truncated = 0
     for part in example_gradients(encoder, task, validation, per_token=config.form == "token", neurons=bool(neurons)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bertscope.core.output import Output
+from bertscope.data.outputs.choices import OneChoice
 from bertscope.data.outputs.classes import Classes
 from bertscope.data.outputs.one_logit import OneLogit
 from bertscope.data.outputs.scores import OneScore
@@ -10,7 +11,7 @@ from bertscope.data.outputs.several import SeveralLabels
 from bertscope.data.outputs.spans import Spans
 from bertscope.data.outputs.trees import Trees
 
-_KINDS = (Classes, OneLogit, OneScore, SeveralLabels, Spans, Trees)
+_KINDS = (Classes, OneLogit, OneScore, SeveralLabels, OneChoice, Spans, Trees)
 OUTPUTS = {one.kind: one for one in _KINDS}
 """What makes the output of each kind of task, from the task's name, labels and metric."""
 

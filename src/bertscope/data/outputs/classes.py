@@ -76,20 +76,20 @@ class Classes:
         """The cross-entropy: minus the log of the right label's probability, in nats."""
 
         def of_model(one: np.ndarray) -> np.ndarray:
-            return -_log_shares(one)[np.arange(len(one)), gold]
+            return -log_shares(one)[np.arange(len(one)), gold]
 
-        return _model_by_model(of_model, outputs)
+        return model_by_model(of_model, outputs)
 
     def divergence(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Kullback and Leibler's, KL(whole || other), in nats."""
-        before = _log_shares(whole)
+        before = log_shares(whole)
         shares = np.exp(before)
 
         def of_model(one: np.ndarray) -> np.ndarray:
             # Never below 0, but for rounding.
-            return np.maximum((shares * (before - _log_shares(one))).sum(-1), 0.0)
+            return np.maximum((shares * (before - log_shares(one))).sum(-1), 0.0)
 
-        return _model_by_model(of_model, other)
+        return model_by_model(of_model, other)
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         return (whole != other).astype(np.float64)
@@ -111,14 +111,14 @@ class Classes:
         }
 
 
-def _model_by_model(of_model: Callable[[np.ndarray], np.ndarray], outputs: np.ndarray) -> np.ndarray:
+def model_by_model(of_model: Callable[[np.ndarray], np.ndarray], outputs: np.ndarray) -> np.ndarray:
     """What is computed of one model's outputs [n, c], for outputs [..., n, c]: in double precision, those of hundreds
     of models over thousands of classes would be gigabytes, several times over."""
     models = outputs.reshape(-1, *outputs.shape[-2:])
     return np.array([of_model(one) for one in models]).reshape(outputs.shape[:-1])
 
 
-def _log_shares(outputs: np.ndarray) -> np.ndarray:
+def log_shares(outputs: np.ndarray) -> np.ndarray:
     """The logs of the probabilities that outputs [..., c] stand for."""
     outputs = outputs.astype(np.float64)
     outputs = outputs - outputs.max(-1, keepdims=True)

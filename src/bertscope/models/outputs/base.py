@@ -77,7 +77,7 @@ class ModelOutput(ABC):
     """What sits on an encoder that gives such outputs."""
     rows_stand_alone: ClassVar[bool] = True
     """Whether an example's rows can be trained on apart, in different batches."""
-    padding: ClassVar[int] = NOTHING
+    padding: ClassVar[float] = NOTHING
     """What stands in outputs where an example is shorter than the longest."""
 
     def __init__(self, encoder: Encoder, output: Output | None = None) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bertscope.core.errors import UserError
 from bertscope.core.output import Output
 from bertscope.models.outputs.base import ModelOutput
+from bertscope.models.outputs.choices import Candidates
 from bertscope.models.outputs.classifier import Classifier, OneLabel, Score
 from bertscope.models.outputs.one_logit import SecondLabel
 from bertscope.models.outputs.parsed import Parsed
@@ -16,7 +17,7 @@ from bertscope.models.outputs.span_answers import SpanAnswers
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
-_KINDS: tuple[type[ModelOutput], ...] = (OneLabel, SecondLabel, Score, EachLabel, SpanAnswers, Parsed)
+_KINDS: tuple[type[ModelOutput], ...] = (OneLabel, SecondLabel, Score, EachLabel, Candidates, SpanAnswers, Parsed)
 MODEL_OUTPUTS = {one.kind: one for one in _KINDS}
 """By the kind of task."""
 

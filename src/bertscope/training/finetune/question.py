@@ -101,7 +101,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 def check(task: Task, config: FinetuneConfig) -> None:
     """Refuse another classifier for a task that has none."""
     other = config.classifier != "linear" or not config.pooler or config.dropout is not None
-    if other and task.kind in ("spans", "trees"):
+    if other and task.kind in ("choices", "spans", "trees"):
         raise UserError(
             f"classifier, pooler and dropout are for tasks with labels or scores; {task.name} is answered by "
             f"{task.kind}: leave them out"
