@@ -15,11 +15,11 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.masking import masked_words, word_spans
 from bertscope.core.units import Unit
+from bertscope.data.outputs.masked_words import MaskedWords
 from bertscope.data.task import Task
 from bertscope.models.judge import judge_without
 from bertscope.models.load import load
 from bertscope.models.masked_words import mask_words, right_pieces
-from bertscope.models.new_task_head import with_random_weights
 from bertscope.models.outputs.kinds import model_output
 from device import DEVICE
 from families import _COMMON, CONFIGS
@@ -188,6 +188,7 @@ def test_models_that_do_not_guess_are_refused(tiny, _pocket, task):
 
 def test_a_random_twin_guesses_too(_pocket):
     encoder = guesser("bert", _pocket.tokenizer)
+    output = model_output(encoder, MaskedWords("own", "accuracy"))
     twin = output.with_random_weights(4)
     assert twin.task_head == "masked-lm" and type(twin.model) is type(encoder.model)
     assert twin.model.get_output_embeddings().weight is twin.model.get_input_embeddings().weight, "still tied"

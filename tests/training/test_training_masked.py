@@ -9,10 +9,13 @@ import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.core.store import Store
+from bertscope.data.outputs.spans import Spans
+from bertscope.data.outputs.trees import Trees
 from bertscope.data.read import task_root
 from bertscope.experiments.lottery.question import plan
 from bertscope.models.load import load
-from bertscope.models.new_task_head import bare, with_random_weights
+from bertscope.models.new_task_head import bare
+from bertscope.models.outputs.kinds import model_output
 from bertscope.models.parser import with_parser
 from bertscope.models.source import model_root
 from bertscope.models.span_head import with_span_head
@@ -74,7 +77,8 @@ def test_the_lottery_of_a_pretrained_model(_pocket, tmp_path):
 @pytest.mark.parametrize("make", [with_span_head, lambda base: with_parser(base, ("nsubj", "root"))])
 def test_random_twins_keep_any_task_head(tiny, make):
     base = make(tiny)
-    twin = with_random_weights(base, 3, task_head=True)
+    output = Trees("own", base.labels, "las") if base.labels else Spans("own", "token_f1")
+    twin = model_output(base, output).with_random_weights(3)
     assert (twin.task_head, twin.labels, type(twin.model)) == (base.task_head, base.labels, type(base.model))
     shapes = [{name: tuple(held.shape) for name, held in one.model.state_dict().items()} for one in (base, twin)]
     assert shapes[0] == shapes[1] and twin.record.origin.by == "random"

@@ -112,9 +112,8 @@ def _print(console: Console, about: dict[str, Any]) -> None:
     console.print(f"{about['name']}{metric}", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     labelled = any(split.get("labels") for split in about["splits"].values())
-    gold = {"spans": "answers", "trees": "trees", "tokens": "tags", "masked": "words"}.get(
-        about.get("kind", ""), "labels"
-    )
+    told = {"spans": "answers", "trees": "trees", "tokens": "tags", "masked": "words", "choices": "choices"}
+    gold = told.get(about.get("kind", ""), "labels")
     for column in ("split", "rows", *([gold] if labelled else []), "words: median", "longest"):
         table.add_column(column, justify="left" if column in ("split", gold) else "right")
     for name, split in about["splits"].items():
@@ -143,6 +142,8 @@ def _show(console: Console, examples: Examples, row: int, labels: Sequence[str])
     texts = [examples.text[row], *([] if examples.pair is None else [examples.pair[row]])]
     for text in texts:
         console.print(text, soft_wrap=True)
+    for place, text in enumerate(examples.choices[row] if examples.choices is not None else ()):
+        console.print(f"{'->' if place == label else '  '} {text}", soft_wrap=True)
     if examples.answers is not None:
         answers = (texts[1][start:end] for start, end in examples.answers[row])
         console.print(f"answer: {' | '.join(answers) or 'none'}", soft_wrap=True)

@@ -16,6 +16,8 @@ ROOT = -1
 """The governor of a word that has none."""
 NOTHING = -2
 """Stands in arrays of governors and relations where there is no word, or nothing is said of it."""
+NO_CANDIDATE = -(2.0**100)
+"""Stands in arrays of candidates' scores where an example has fewer than another."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,9 @@ class Examples:
     pair: tuple[str, ...] | None = None
     """The second text of each example, where the task is about two."""
     label: np.ndarray | None = None
-    """int64 class indices for classification, float64 scores for regression; of masked words, the right pieces
-    [n, most] once a model's tokenizer has said them."""
+    """int64 class indices for classification, float64 scores for regression, int64 [example, label] of 1 and 0 where
+    an example can have several labels, the right candidate's place where there are `choices`; of masked words, the
+    right pieces [n, most] once a model's tokenizer has said them."""
     words: tuple[tuple[str, ...], ...] | None = None
     """Each example's words, where the source marks them itself (a treebank)."""
     first_words: tuple[int, ...] | None = None
@@ -61,6 +64,8 @@ class Examples:
     """Relations between words, beside the tree's."""
     answers: tuple[tuple[tuple[int, int], ...], ...] | None = None
     """Each question's answers, as spans of characters (start, end) in the second text; () where there is none."""
+    choices: tuple[tuple[str, ...], ...] | None = None
+    """Each example's candidate texts, of which the label says which is right, from 0."""
     name: str = ""
     """What reports call them: a task's or a file's name."""
     notes: tuple[str, ...] = ()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BadRows
+from bertscope.data.candidates import CandidateColumns
 from bertscope.data.columns import Columns
 from bertscope.data.label_lists import LabelLists, names_in, to_several
 from bertscope.data.label_notes import alike_note, padding_note, several_note
@@ -57,7 +59,10 @@ def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
     declared, columns = material.declared, material.columns
     material, lists = _with_lists(material, options)
     sheets = material.own.each(lambda tables: [clean(table, columns, bad) for table in tables])
-    kind = "several" if lists else _kind(material, options, sheets.train[0])
+    wanted = options.kind == "choices"
+    open_to = wanted or options.choices or (options.kind is None and not declared and not lists)
+    chosen = CandidateColumns.of(material.own.train[0], options.choices, wanted=wanted) if open_to else None
+    kind: Kind = "choices" if chosen else "several" if lists else _kind(material, options, sheets.train[0])
     notes = material.notes
     if material.third is not None:
         sheets, note = _with_third(material.third, columns, sheets, kind, bad, lists)
@@ -67,8 +72,14 @@ def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
     if kind == "classification" and not (declared or material.labels):
         whole = all_whole(value for part in sheets.there for sheet in part for value in sheet.values)
         sheets = sheets.each(lambda part: [without_points(sheet, whole) for sheet in part])
-    labels = _labels(material, kind, [sheet for part in sheets.there for sheet in part])
-    examples = sheets.each(lambda part: joined([labelled(sheet, kind, labels, bad, declared) for sheet in part]))
+    every = [sheet for part in sheets.there for sheet in part]
+    labels = _labels(material, kind, every)
+    if chosen:
+        chosen, told = chosen.counted(every)
+        notes += told
+    examples = sheets.each(
+        lambda part: joined([labelled(sheet, kind, labels, bad, declared, chosen) for sheet in part])
+    )
     _refuse_constant(material, examples.train, labels)
     train, validation, test = _split(material.own.train[0].path, examples, kind, options.seed)
     if labels:
@@ -84,9 +95,16 @@ def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
 
 
 def labelled(
-    sheet: Sheet, kind: Kind, labels: tuple[str, ...], bad: BadRows, declared: Declared | None = None
+    sheet: Sheet,
+    kind: Kind,
+    labels: tuple[str, ...],
+    bad: BadRows,
+    declared: Declared | None = None,
+    chosen: CandidateColumns | None = None,
 ) -> Examples:
-    """The sheet's rows with their labels as numbers."""
+    """The sheet's rows with their labels as numbers, and the candidates to choose from."""
+    if chosen:
+        return chosen.examples(sheet, bad)
     if kind == "regression":
         sheet, label = to_scores(sheet, bad)
     elif kind == "several":
@@ -106,6 +124,7 @@ def joined(parts: Sequence[Examples]) -> Examples:
         text=tuple(each for part in parts for each in part.text),
         pair=None if parts[0].pair is None else tuple(each for part in parts for each in part.pair or ()),
         label=None if parts[0].label is None else np.concatenate([part.label for part in parts]),
+        choices=None if parts[0].choices is None else tuple(each for part in parts for each in part.choices or ()),
     )
 
 
@@ -151,8 +170,8 @@ class _Repeats(str):
 def noting_repeats(task: Task) -> Task:
     """The task with a note on test examples that were seen in training: they flatter every score."""
 
-    def contents(examples: Examples) -> list[tuple[str, ...]]:
-        return list(zip(examples.text, examples.pair or examples.text, strict=True))
+    def contents(examples: Examples) -> list[tuple[Any, ...]]:
+        return list(zip(examples.text, examples.choices or examples.pair or examples.text, strict=True))
 
     seen = set(contents(task.train))
     repeats = sum(content in seen for content in contents(task.test))
@@ -191,7 +210,7 @@ def _with_lists(material: Material, options: TaskOptions) -> tuple[Material, Lab
     declared, first = material.declared, material.own.train[0]
     if declared and declared.kind != "several":
         return material, None
-    if options.kind not in (None, "several") and not options.several:
+    if (options.kind not in (None, "several") or options.choices) and not options.several:
         return material, None
     sign = declared.several if declared else options.several
     wanted = options.kind == "several" or declared is not None
@@ -219,7 +238,9 @@ def _labels(material: Material, kind: Kind, sheets: Sequence[Sheet]) -> tuple[st
         return material.labels
     if kind == "several":
         return material.labels or names_in(sheets)
-    return () if kind == "regression" else class_names(value for sheet in sheets for value in sheet.values)
+    return (
+        () if kind in ("regression", "choices") else class_names(value for sheet in sheets for value in sheet.values)
+    )
 
 
 def _refuse_constant(material: Material, training: Examples, labels: tuple[str, ...]) -> None:
@@ -228,7 +249,7 @@ def _refuse_constant(material: Material, training: Examples, labels: tuple[str, 
     values = np.unique(training.label, axis=0)
     if not len(values):
         raise UserError(f"{material.source} has no row that can be used; mend it or give another")
-    if len(values) == 1:
+    if len(values) == 1 and training.choices is None:
         if training.label.ndim > 1:
             only = ", ".join(label for label, has in zip(labels, values[0], strict=True) if has) or "no label"
         else:

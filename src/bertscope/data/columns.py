@@ -20,9 +20,9 @@ _PAIRS = (
     ("query", "passage"),
 )
 _TEXTS = ("text", "sentence", "review", "reviews", "comment", "tweet", "content", "document", "question", "sentence1",
-          "premise", "question1", "text1", "body", "title")  # fmt: skip
+          "premise", "question1", "text1", "body", "title", "startphrase", "ctx", "goal")  # fmt: skip
 _LABELS = ("label", "labels", "gold_label", "score", "target", "class", "sentiment", "category", "rating",
-           "satisfaction", "similarity", "stars", "y")  # fmt: skip
+           "satisfaction", "similarity", "stars", "y", "answerkey")  # fmt: skip
 
 
 @dataclass(frozen=True)

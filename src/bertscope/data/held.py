@@ -143,7 +143,7 @@ class HeldRows(TaskSource):
     @property
     def has_labels(self) -> bool:
         options = self.options
-        named = options.label is not None or options.kind is not None
+        named = options.label is not None or options.kind is not None or options.choices is not None
         return named or has_labels(self.parts["train"].table, options.text, options.text_pair)
 
     def texts(self) -> Examples:

@@ -111,6 +111,8 @@ def lacks_labels(table: Table, column: str, kind: Kind, known: Collection[str]) 
     values = {value for value in cells if value and value.casefold() != "nan"}
     if not values:
         return "no labels"
+    if kind == "choices":
+        return "" if values - {"-1"} else "no labels"
     if kind == "several":
         return "" if values - {"[]"} else "no labels"
     if kind == "classification":

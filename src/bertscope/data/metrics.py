@@ -24,6 +24,7 @@ MetricName = Literal[
 ]  # fmt: skip
 METRICS: dict[str, tuple[MetricName, ...]] = {
     "classification": ("accuracy", "f1", "macro_f1", "matthews"),
+    "choices": ("accuracy",),
     "regression": ("pearson",),
     "several": ("micro_f1", "macro_f1", "exact_match"),
     "spans": ("token_f1", "exact_match"),

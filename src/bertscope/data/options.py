@@ -26,6 +26,8 @@ class ReadOptions:
     label: str | None = None
     """The column with the label or score; of several labels a text that have a column each: all of them, with commas
     between them."""
+    choices: str | None = None
+    """Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between."""
     several: str | None = None
     """What stands between the labels of a text that can have several, such as '|'; lists say it by themselves."""
     id: str | None = None

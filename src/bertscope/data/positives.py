@@ -85,7 +85,7 @@ def matched(
     else:
         if sentences:
             raise UserError(f"--sentences splits texts that stand alone; leave it out with --pairs {how}")
-        if isinstance(data, Task) and data.kind in ("several", "spans", "trees", "tokens"):
+        if isinstance(data, Task) and data.kind in ("several", "choices", "spans", "trees", "tokens"):
             raise UserError(f"{data.name} doesn't say which texts belong together; use --pairs unsupervised")
         found = list(_pairs(data, least_score) if how == "pairs" else _triples(data))
     found = list(dict.fromkeys(found))

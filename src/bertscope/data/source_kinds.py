@@ -139,14 +139,18 @@ class Demo(TaskSource):
         name, options = str(self.name), self.options
         if self.can_train:
             return super()._examples(split)
-        options.refuse(name, *COLUMNS, "root", "metric", "several", "threshold")
+        options.refuse(name, *COLUMNS, "root", "metric", "several", "choices", "threshold")
         return replace(few(demo.examples(name, split, options.seed), "regression", options), name=name)
 
     def _refuse_columns(self) -> None:
         """There are no columns to name; that trees are meant may be said of those that have any."""
         trees = self.options.kind == "trees"
         self.options.refuse(
-            str(self.name), *(name for name in COLUMNS if not (name == "kind" and trees)), "root", "several"
+            str(self.name),
+            *(name for name in COLUMNS if not (name == "kind" and trees)),
+            "root",
+            "several",
+            "choices",
         )
 
 

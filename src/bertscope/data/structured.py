@@ -47,7 +47,7 @@ _ANSWERS = {"spans": "answers", "trees": "heads"}
 """What own annotation calls what is learnt."""
 _NAMES = {"spans": "answers", "trees": "trees"}
 """What notes call it."""
-SAYS_ITSELF = ("text", "text_pair", "label", "several", "id")
+SAYS_ITSELF = ("text", "text_pair", "label", "several", "choices", "id")
 """What may not be said of such a file: it has no columns."""
 
 

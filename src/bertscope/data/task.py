@@ -27,10 +27,9 @@ from bertscope.data.outputs.several import SeveralLabels
 from bertscope.data.outputs.vectors import as_cosines
 from bertscope.data.scored import Scores
 
-Kind = Literal["classification", "regression", "several", "spans", "trees", "tokens", "masked", "vectors"]
-"""What is learnt: a label, a score, any number of labels, a span of a text, a dependency tree, a tag for each word,
-masked words, how near vectors of texts are;
-see `data/outputs`."""
+Kind = Literal["classification", "regression", "several", "choices", "spans", "trees", "tokens", "masked", "vectors"]
+"""What is learnt: a label, a score, any number of labels, one of several candidate texts, a span of a text, a
+dependency tree, a tag for each word, masked words, how near vectors of texts are; see `data/outputs`."""
 
 
 SPLITS = ("train", "validation", "test")

@@ -65,6 +65,8 @@ def _object(examples: Examples, row: int, labels: Sequence[str]) -> dict[str, An
         row_object["text_pair"] = examples.pair[row]
     if examples.label is not None:
         row_object["label"] = label_of(examples, row, labels)
+    if examples.choices is not None:
+        row_object["choices"] = list(examples.choices[row])
     if examples.answers is not None:
         row_object["answers"] = [list(span) for span in examples.answers[row]]
     if examples.words is not None:
@@ -86,6 +88,11 @@ def _delimited(examples: Examples, labels: Sequence[str], *, tabs: bool) -> str:
     if examples.label is not None:
         found = (label_of(examples, row, labels) for row in range(len(examples)))
         columns["label"] = [SIGN.join(one) if isinstance(one, list) else one for one in found]
+    if examples.choices is not None:  # a row that has fewer is blank there
+        most = max(map(len, examples.choices), default=0)
+        columns |= {
+            f"ending{at}": [texts[at] if at < len(texts) else "" for texts in examples.choices] for at in range(most)
+        }
     out = io.StringIO()
     if tabs:  # as GLUE writes it: no quotes, so that a text can't hold a tab or a line break
         rows = (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
@@ -38,8 +38,9 @@ from bertscope.models.sentence_modules import SentenceModules, modules_of
 from bertscope.models.source import KIND
 from bertscope.models.surgery import cut
 
-TaskHead = Literal["none", "classifier", "masked-lm", "token-classifier", "span-qa", "parser", "discriminator",
-                   "multiple-choice"]  # fmt: skip
+TaskHead = Literal[
+    "none", "classifier", "masked-lm", "token-classifier", "span-qa", "multiple-choice", "parser", "discriminator"
+]  # fmt: skip
 _PASSING = ("_name_or_path", "architectures", "bertscope", "dtype", "torch_dtype", "transformers_version")
 """Of a config: where it came from and how it was last saved, and what the weights say as well."""
 
@@ -202,6 +203,12 @@ class Encoder:
         """The outputs of what is on top (classifier, regressor, spans, parser, tagger) for every example, in their
         order; or those of a task's `output`, where one model can give several kinds."""
         return predict(self, Examples.of(examples), output, tokens=tokens, window=window)
+
+    def shaped(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Inputs [row, token] as the library's forward pass takes them: for choices, one candidate each."""
+        if self.task_head != "multiple-choice":
+            return inputs
+        return {name: tensor[:, None] for name, tensor in inputs.items()}
 
     def means(self, examples: Examples) -> Means:
         """Every head's and MLP's average output over the real tokens of these examples, for `mode="mean"`."""

@@ -65,7 +65,7 @@ def in_torch(encoder: Encoder) -> Variant:
 
     def run(inputs: Inputs) -> None:
         with torch.inference_mode():
-            model(**inputs)
+            model(**encoder.shaped(inputs))
         if on_gpu:
             torch.cuda.synchronize()
 

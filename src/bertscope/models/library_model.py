@@ -67,7 +67,4 @@ def refuse_mute(encoder: Encoder, folder: Path) -> None:
                         "copy its config.json and its tokenizer again")  # fmt: skip
     with library_failures(f"the model in {folder} can't read a text", "copy it again"), torch.inference_mode():
         coded = tokenizer(["A text."], truncation=True, max_length=longest, return_tensors="pt")
-        inputs = coded.to(encoder.device)
-        # One that chooses takes several texts to a row: [row, text, token].
-        several = encoder.task_head == "multiple-choice"
-        encoder.model(**{name: tensor[:, None] if several else tensor for name, tensor in inputs.items()})
+        encoder.model(**encoder.shaped(dict(coded.to(encoder.device))))

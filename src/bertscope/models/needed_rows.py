@@ -21,7 +21,8 @@ def first_token_only(encoder: Encoder) -> Iterator[None]:
     classifier reads more, or one block serves several layers, or the only layer may be followed by a convolution over
     the rows (DeBERTa's), nothing happens.
     """
-    reads_first = encoder.task_head == "classifier" and encoder.family.reads_first_token(encoder.model.config)
+    one_vector = encoder.task_head in ("classifier", "multiple-choice")
+    reads_first = one_vector and encoder.family.reads_first_token(encoder.model.config)
     if not reads_first or encoder.n_layers < 2 or encoder.layers.count(last := encoder.layers[-1]) > 1:
         yield
         return

@@ -148,9 +148,9 @@ def _word(examples: Examples, limits: Limits) -> Target | None:
 
 
 def _label(examples: Examples, limits: Limits) -> Target | None:
-    """The task's label of the whole text; neither scores nor several labels a text are classes."""
+    """The task's label of the whole text; neither scores nor several labels a text nor places are classes."""
     label: Any = examples.label
-    if label is None or label.ndim > 1 or not np.issubdtype(label.dtype, np.integer):
+    if label is None or label.ndim > 1 or examples.choices is not None or not np.issubdtype(label.dtype, np.integer):
         return None
     values, numbers = np.unique(label, return_inverse=True)
     return _of_texts("label", range(len(label)), numbers.astype(np.int64), [str(value) for value in values])

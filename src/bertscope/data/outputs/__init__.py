@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bertscope.core.output import Output
+from bertscope.data.outputs.choices import OneChoice
 from bertscope.data.outputs.classes import Classes
 from bertscope.data.outputs.masked_words import MaskedWords
 from bertscope.data.outputs.one_logit import OneLogit
@@ -13,7 +14,7 @@ from bertscope.data.outputs.tags import Tags
 from bertscope.data.outputs.trees import Trees
 from bertscope.data.outputs.vectors import Vectors
 
-_KINDS = (Classes, OneLogit, OneScore, SeveralLabels, Spans, Trees, Tags, MaskedWords, Vectors)
+_KINDS = (Classes, OneLogit, OneScore, SeveralLabels, OneChoice, Spans, Trees, Tags, MaskedWords, Vectors)
 OUTPUTS = {one.kind: one for one in _KINDS}
 """What makes the output of each kind of task, from the task's name, labels and metric."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bertscope.core.errors import UserError
 from bertscope.core.output import Output
 from bertscope.models.outputs.base import ModelOutput
+from bertscope.models.outputs.choices import Candidates
 from bertscope.models.outputs.classifier import Classifier, OneLabel, Score
 from bertscope.models.outputs.masked_words import GuessedWords
 from bertscope.models.outputs.one_logit import SecondLabel
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 _KINDS: tuple[type[ModelOutput], ...] = (
-    OneLabel, SecondLabel, Score, EachLabel, SpanAnswers, Parsed, Tagger, GuessedWords, Cosines,
+    OneLabel, SecondLabel, Score, EachLabel, Candidates, SpanAnswers, Parsed, Tagger, GuessedWords, Cosines,
 )  # fmt: skip
 MODEL_OUTPUTS = {one.kind: one for one in _KINDS}
 """By the kind of task."""

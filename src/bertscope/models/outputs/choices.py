@@ -1,0 +1,111 @@
+"""Which of several candidate texts is right: each is read with the text it is for, and gets one number.
+
+An example's rows are its candidates. The library's task head takes them as one more axis; here it sees one candidate
+at a time, so that examples can have different numbers of them.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import transformers
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from bertscope.core.errors import UserError
+from bertscope.core.examples import NO_CANDIDATE, Examples
+from bertscope.core.output import Output
+from bertscope.models.batches import tokenise
+from bertscope.models.needed_rows import first_token_only
+from bertscope.models.new_task_head import with_new_task_head
+from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
+from bertscope.models.outputs.classifier import from_teacher, kl
+
+if TYPE_CHECKING:
+    from bertscope.models.encoder import Encoder
+
+
+class Candidates(ModelOutput):
+    """Cross-entropy over an example's candidates."""
+
+    kind = "choices"
+    task_head = "multiple-choice"
+    rows_stand_alone = False
+    padding = NO_CANDIDATE
+
+    @classmethod
+    def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
+        def build(config: Any) -> Any:
+            config.problem_type = None
+            config.summary_type = "first"  # RoFormer would read the last token, which may be padding
+            try:
+                return transformers.AutoModelForMultipleChoice.from_config(config, dtype=torch.float32)
+            except ValueError as error:
+                raise UserError(
+                    f"transformers has no head for choices on a {config.model_type}; give a model of another family"
+                ) from error
+
+        return with_new_task_head(base, "multiple-choice", build, **how)
+
+    @classmethod
+    def refuse_other(cls, encoder: Encoder, output: Output) -> None:
+        super().refuse_other(encoder, output)
+        summary = getattr(encoder.model, "sequence_summary", None)
+        if summary is not None and summary.summary_type not in ("first", "cls_index"):
+            raise UserError(
+                f"{encoder.name} scores candidates by the {summary.summary_type} token, padding included "
+                "(summary_type in its config.json): its answers depend on what else is read; fine-tune one anew"
+            )
+
+    def width(self, examples: Examples) -> tuple[int, ...]:
+        return (max(map(len, _choices(self.encoder, examples)), default=0),)
+
+    def rows(self, examples: Examples, *, gold: bool = False) -> Rows:
+        choices = _choices(self.encoder, examples)
+        example = np.repeat(np.arange(len(examples)), [len(texts) for texts in choices])
+        candidates = Examples(
+            tuple(examples.ids[row] for row in example),
+            tuple(examples.text[row] for row in example),
+            tuple(text for texts in choices for text in texts),
+        )
+        tokens = tokenise(self.encoder.tokenizer, candidates, self.encoder.max_length)
+        truncated = np.bincount(example, tokens.truncated, len(examples)) > 0
+        right = self.output.gold(examples)[example, 0] if gold and self.output else None
+        return Rows(tokens, example, truncated, right)
+
+    def run(self, batch: RowBatch) -> Tensor:
+        """A number for each candidate, [example, most]; `NO_CANDIDATE` where there is none."""
+        scores = self.encoder.model(**self.encoder.shaped(batch.inputs)).logits.float()[:, 0]
+        counts = torch.bincount(batch.owner, minlength=len(batch.examples))
+        place = torch.arange(len(scores), device=scores.device) - (counts.cumsum(0) - counts)[batch.owner]
+        found = scores.new_full((len(counts), int(counts.max())), NO_CANDIDATE)
+        return found.index_put((batch.owner, place), scores)
+
+    def outputs(self, raw: Tensor, batch: RowBatch) -> Tensor:
+        return raw
+
+    def losses(self, raw: Tensor, batch: RowBatch) -> tuple[Tensor, Tensor]:
+        right = batch.gold.new_zeros(len(raw)).index_put((batch.owner,), batch.gold)  # its rows all say the same
+        found = cross_entropy(raw, right, reduction="none")
+        return found, torch.ones_like(found)
+
+    def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
+        """KL(whole || other) over an example's candidates, in nats."""
+        return kl(whole, raw)
+
+    def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+        return from_teacher(raw, teacher[:, : raw.shape[1]], temperature)
+
+    def sparing(self) -> AbstractContextManager[None]:
+        summary = getattr(self.encoder.model, "sequence_summary", None)
+        reads_first = summary is None or summary.summary_type == "first"
+        return first_token_only(self.encoder) if reads_first else nullcontext()
+
+
+def _choices(encoder: Encoder, examples: Examples) -> tuple[tuple[str, ...], ...]:
+    if examples.choices is None:
+        raise UserError(f"{encoder.name} chooses among candidate texts; give examples that have some")
+    return examples.choices
