@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import errno
 import shutil
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from bertscope.core.errors import FullDiskError, UserError
 from bertscope.models import export
-from bertscope.models.export import OnnxClassifier, export_onnx, quantise, refuse_large, weight_bytes
+from bertscope.models.export import OnnxModel, export_onnx, quantise, refuse_large, weight_bytes
 from bertscope.models.load import load
 from families import ALIKE, CONFIGS, UNEVEN, tiny_model
 
@@ -42,12 +44,12 @@ def exported(name, _pocket, folder, off=UNEVEN):
 
 
 def check(encoder, path) -> None:
-    model = OnnxClassifier(path, encoder)
+    model = OnnxModel(path, encoder)
     for rows, length in SHAPES:
         inputs = inputs_for(encoder, rows, length)
         with torch.no_grad():
             wanted = encoder.model(**inputs).logits.numpy()
-        assert np.allclose(model(inputs), wanted, atol=1e-4), (rows, length)
+        assert np.allclose(model(inputs)["logits"], wanted, atol=1e-4), (rows, length)
 
 
 def test_an_uneven_model_in_onnx_and_int8(_pocket, tmp_path, texts):
@@ -64,7 +66,7 @@ def test_an_uneven_model_in_onnx_and_int8(_pocket, tmp_path, texts):
     onnx.checker.check_model(path, full_check=True)
     assert b"site-packages" not in path.read_bytes()  # nothing of this machine is in a file for others
     assert path.stat().st_size < weight_bytes(encoder) + 2**17
-    wanted, found = encoder.predict(texts), OnnxClassifier(path, encoder).predict(texts)
+    wanted, found = encoder.predict(texts), OnnxModel(path, encoder).predict(texts)
     assert np.allclose(found.logits, logits := wanted.logits, atol=1e-4)  # in the order of the texts
     assert (found.ids, found.labels, found.truncated) == (wanted.ids, wanted.labels, wanted.truncated)
 
@@ -74,9 +76,9 @@ def test_an_uneven_model_in_onnx_and_int8(_pocket, tmp_path, texts):
     assert onnx.TensorProto.INT8 in kinds
     scales = {one.name: one.dims for one in onnx.load(small).graph.initializer if "_scale" in one.name}
     assert any(list(dims) == [40] for dims in scales.values())  # a scale for each neuron, not one for all
-    threads = OnnxClassifier(small, encoder)._session.get_session_options().intra_op_num_threads
+    threads = OnnxModel(small, encoder)._session.session.get_session_options().intra_op_num_threads
     assert threads == torch.get_num_threads()
-    rounded = OnnxClassifier(small, encoder).predict(texts).logits
+    rounded = OnnxModel(small, encoder).predict(texts).logits
     assert not np.array_equal(rounded, logits)
     assert np.corrcoef(rounded.ravel(), logits.ravel())[0, 1] > 0.95
 
@@ -110,9 +112,9 @@ def test_missing_packages_are_one_line(tiny, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_has_no_classifier_is_refused(pocket, tmp_path):
-    with pytest.raises(UserError, match="no classifier on top"):
-        export_onnx(pocket, tmp_path / "model.onnx")
+def test_what_predicts_nothing_is_refused(tiny, tmp_path):
+    with pytest.raises(UserError, match="has no task head that predicts"):
+        export_onnx(replace(tiny, task_head="discriminator"), tmp_path / "model.onnx")
 
 
 def test_a_full_disk_is_one_line_that_says_where(tiny, tmp_path, monkeypatch):
@@ -148,9 +150,14 @@ def test_batches_may_lie_on_a_gpu():
         def cpu(self):
             return torch.ones(1, 2)
 
-    model = OnnxClassifier.__new__(OnnxClassifier)
-    model._session = SimpleNamespace(run=lambda names, inputs: [inputs["input_ids"] + 1])
-    assert model({"input_ids": OnGpu()}).tolist() == [[2, 2]]
+    session = export._Session.__new__(export._Session)
+    nn.Module.__init__(session)
+    session.session = SimpleNamespace(
+        run=lambda names, inputs: [inputs["input_ids"] + 1], get_outputs=lambda: [SimpleNamespace(name="logits")]
+    )
+    assert session(input_ids=OnGpu()).logits.tolist() == [[2, 2]]
+    with pytest.raises(AttributeError, match="the ONNX file gives logits, not start_logits"):
+        _ = session(input_ids=OnGpu()).start_logits
 
 
 def test_logging_and_warnings_are_as_they_were_after_an_error(monkeypatch, tiny, tmp_path):

@@ -101,7 +101,7 @@ def test_eight_shapes_are_timed(tiny, texts, monkeypatch):
         shapes.extend((run.n_layers, run.head_counts, run.neuron_counts) for run in variants.values())
         return Times(tuple(variants), np.tile(np.array(seconds)[:, None, None], (1, 7, 2)))
 
-    monkeypatch.setattr(costs, "in_torch", lambda encoder: encoder)
+    monkeypatch.setattr(costs, "in_torch", lambda encoder, output: encoder)
     monkeypatch.setattr(costs, "time_in_turn", timed)
     found = latency_cost(tiny, sample_batches(tiny, texts, 2, count=1))
     assert (found.rest, found.layer, found.head, found.neuron) == pytest.approx((1.0, 0.5, 0.25, 0.01))

@@ -10,7 +10,7 @@ import numpy as np
 from bertscope.experiments import comparison
 from bertscope.experiments.shrink import costs, reaching
 from bertscope.experiments.shrink.costs import Cost
-from bertscope.models.latency import Times
+from bertscope.models.latency import Times, in_torch
 
 
 def planted_clock(monkeypatch: Any) -> SimpleNamespace:
@@ -25,9 +25,11 @@ def planted_clock(monkeypatch: Any) -> SimpleNamespace:
         even = len(set(encoder.head_counts)) == len(set(encoder.neuron_counts)) == 1
         return shape.of(encoder) * (1.0 if even else planted.uneven)
 
-    def run(encoder):
+    def run(encoder, output=None):
+        really = in_torch(encoder, output)
+
         def call(inputs):
-            encoder.model(**inputs)
+            really(inputs)
 
         call.encoder = encoder
         return call

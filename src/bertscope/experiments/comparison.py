@@ -13,7 +13,7 @@ import pandas as pd
 from bertscope.core.intervals import interval, percentile_ends
 from bertscope.core.resampling import Value, metric_draws
 from bertscope.core.statistics import paired_effects
-from bertscope.models.export import OnnxClassifier, weight_bytes
+from bertscope.models.export import OnnxModel, weight_bytes
 from bertscope.models.latency import Inputs, Variant, in_torch, time_in_turn
 
 if TYPE_CHECKING:
@@ -49,15 +49,14 @@ class Contender:
     def of(cls, name: str, way: str, encoder: Encoder, task: Task, *, timed: Encoder | None = None) -> Contender:
         """A model in torch; `timed` is the same one where its speed is measured."""
         validation, test = (encoder.predict(split, task.output) for split in (task.validation, task.test))
-        return cls(
-            name, way, size(encoder), weight_bytes(encoder) / 1e6, in_torch(timed or encoder), validation, test
-        )
+        run = in_torch(timed or encoder, task.output)
+        return cls(name, way, size(encoder), weight_bytes(encoder) / 1e6, run, validation, test)
 
     @classmethod
     def of_onnx(cls, name: str, way: str, path: Path, encoder: Encoder, task: Task) -> Contender:
         """The encoder's ONNX file, run by onnxruntime."""
-        run = OnnxClassifier(path, encoder)
-        validation, test = (run.predict(split) for split in (task.validation, task.test))
+        run = OnnxModel(path, encoder)
+        validation, test = (run.predict(split, task.output) for split in (task.validation, task.test))
         return cls(name, way, size(encoder), path.stat().st_size / 1e6, run, validation, test)
 
 

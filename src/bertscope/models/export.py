@@ -5,21 +5,24 @@ from __future__ import annotations
 import copy
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
+from torch import Tensor, nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import explained, need_room
+from bertscope.core.output import Output
 from bertscope.core.predictions import Predictions
-from bertscope.models.batches import batches
 from bertscope.models.latency import Inputs
+from bertscope.models.outputs.kinds import model_output
+from bertscope.models.predict import predicted
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -52,24 +55,27 @@ def need_onnx() -> None:
         )
 
 
-def export_onnx(encoder: Encoder, path: Path) -> Path:
+def export_onnx(encoder: Encoder, path: Path, output: Output | None = None) -> Path:
     """Write the encoder as ONNX, for any number of texts of any length up to the encoder's `max_length`: whoever uses
-    it truncates. Its inputs are the tokenizer's outputs."""
+    it truncates. It takes the tokenizer's outputs, and gives what a task's `output` comes of, or what is on top."""
     need_onnx()
-    import onnx
-
-    if encoder.task_head != "classifier":
-        raise UserError(
-            f"{encoder.name} can't be written as ONNX: it has no classifier on top (it is: {encoder.task_head})"
-        )
+    asked = model_output(encoder, output)
+    sizes = {"length": min(8, encoder.max_length), "batch": 2}
+    shape = tuple(sizes.get(axis, 3) for axis in asked.axes)  # none is 1: a size of 1 would be taken for a fixed one
+    sample = {name: torch.ones(shape, dtype=torch.long) for name in asked.reads}
     model = copy.deepcopy(encoder.model).cpu().eval()
     model.set_attn_implementation("eager")
-    shape = (2, min(8, encoder.max_length))  # neither is 1: a size of 1 would be taken for a fixed one
-    sample = {name: torch.ones(shape, dtype=torch.long) for name in encoder.tokenizer.model_input_names}
+    return write_onnx(asked.deployed(model), sample, asked.gives, asked.axes, path)
+
+
+def write_onnx(model: nn.Module, sample: Inputs, gives: Sequence[str], axes: Sequence[str], path: Path) -> Path:
+    """Write a module that takes the sample's tensors, in their order, and gives as many as are named."""
+    import onnx
+
     with _hushed():
         program = torch.onnx.export(
-            model, (), kwargs=sample, input_names=list(sample), output_names=["logits"], dynamo=True,
-            verbose=False, dynamic_shapes={name: {0: "batch", 1: "length"} for name in sample},
+            model, tuple(sample.values()), input_names=list(sample), output_names=list(gives), dynamo=True,
+            verbose=False, dynamic_shapes={"inputs": tuple(dict(enumerate(axes)) for _ in sample)},
         )  # fmt: skip
     assert program is not None
     written = program.model_proto
@@ -97,30 +103,50 @@ def quantise(source: Path, target: Path) -> Path:
     return target
 
 
-class OnnxClassifier:
+class OnnxModel:
     """A model in an ONNX file, run by onnxruntime on the CPU with as many threads as torch uses."""
 
     def __init__(self, path: Path, encoder: Encoder) -> None:
+        self._session = _Session(path, encoder.model.config)
+        self._encoder = replace(encoder, model=self._session)
+
+    def __call__(self, inputs: Inputs) -> Mapping[str, Tensor]:
+        """What the file gives for one batch, which may be on a GPU."""
+        return self._session(**inputs)
+
+    def predict(self, examples: Examples, output: Output | None = None) -> Predictions:
+        """As the encoder's own: read, run and chosen by the same code, but for what runs."""
+        return predicted(model_output(self._encoder, output), examples, tokens=_BUDGET)
+
+
+class _Session(nn.Module):
+    """Stands in for the library's model: called with the same, it gives what has the same names."""
+
+    def __init__(self, path: Path, config: Any) -> None:
+        super().__init__()
         need_onnx()
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
-        self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        self._tokenizer, self._max_length = encoder.tokenizer, encoder.max_length
-        self._width, self._labels = encoder.model.config.num_labels, encoder.labels
+        self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.config = config
+        self._where = nn.Parameter(torch.zeros(0), requires_grad=False)  # whoever asks on which device it is
 
-    def __call__(self, inputs: Inputs) -> np.ndarray:
-        """The logits of one batch, which may be on a GPU."""
-        return self._session.run(["logits"], {name: tensor.cpu().numpy() for name, tensor in inputs.items()})[0]
+    def forward(self, **inputs: Tensor) -> _Given:
+        names = [one.name for one in self.session.get_outputs()]
+        found = self.session.run(names, {name: tensor.cpu().numpy() for name, tensor in inputs.items()})
+        return _Given(zip(names, map(torch.from_numpy, found), strict=True))
 
-    def predict(self, examples: Examples) -> Predictions:
-        """As the encoder's own: the logits of every example, [example, class]."""
-        logits, truncated = np.zeros((len(examples), self._width), dtype=np.float32), 0
-        for batch in batches(self._tokenizer, examples, max_length=self._max_length, tokens=_BUDGET):
-            logits[batch.rows] = self(batch.inputs)
-            truncated += batch.truncated
-        return Predictions(examples.ids, logits, self._labels, truncated)
+
+class _Given(dict[str, Tensor]):
+    """Outputs by name, as the library has them: also as attributes."""
+
+    def __getattr__(self, name: str) -> Tensor:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"the ONNX file gives {', '.join(self)}, not {name}") from None
 
 
 @contextmanager

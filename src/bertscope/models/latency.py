@@ -18,7 +18,8 @@ from torch import Tensor
 
 from bertscope.core.examples import Examples
 from bertscope.core.intervals import median_interval
-from bertscope.models.batches import pad, tokenise
+from bertscope.core.output import Output
+from bertscope.models.outputs.kinds import model_output
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -47,25 +48,31 @@ class Times:
         return median_interval(other / one)
 
 
-def sample_batches(encoder: Encoder, examples: Examples, size: int, *, count: int, seed: int = 0) -> list[Inputs]:
-    """Up to `count` batches of `size` texts drawn at random, as long as they are, each padded to its longest."""
+def sample_batches(
+    encoder: Encoder, examples: Examples, size: int, *, count: int, seed: int = 0, output: Output | None = None
+) -> list[Inputs]:
+    """Up to `count` batches of `size` examples drawn at random, as a model that gives such outputs reads them: all
+    windows of a long text, all candidates of a choice. They are as long as they are, each batch padded to its
+    longest row."""
     order = np.random.default_rng(seed).permutation(len(examples))
     drawn = np.resize(order, size) if len(order) < size else order[: size * min(count, len(order) // size)]
-    tokens = tokenise(encoder.tokenizer, examples.take(drawn), encoder.max_length)
-    pad_id = encoder.tokenizer.pad_token_id or 0
+    asked = model_output(encoder, output)
+    rows = asked.rows(examples.take(drawn))
+    starts = np.searchsorted(rows.example, np.arange(len(drawn) + 1))
     return [
-        pad(tokens, np.arange(start, start + size), pad_id=pad_id, device=encoder.device).inputs
-        for start in range(0, len(drawn), size)
+        asked.called_with(asked.batch(rows, starts, np.arange(first, first + size)))
+        for first in range(0, len(drawn), size)
     ]
 
 
-def in_torch(encoder: Encoder) -> Variant:
-    """The encoder as whoever deploys it would run it: transformers' own forward pass, nothing of ours."""
-    model, on_gpu = encoder.model, encoder.device.type == "cuda"
+def in_torch(encoder: Encoder, output: Output | None = None) -> Variant:
+    """The encoder as whoever deploys it would run it: transformers' own forward pass, and a parser, which is ours."""
+    asked, on_gpu = model_output(encoder, output), encoder.device.type == "cuda"
+    model = asked.deployed(encoder.model)
 
     def run(inputs: Inputs) -> None:
         with torch.inference_mode():
-            model(**encoder.shaped(inputs))
+            model(*(inputs[name] for name in asked.reads))
         if on_gpu:
             torch.cuda.synchronize()
 

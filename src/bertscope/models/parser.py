@@ -6,6 +6,7 @@ is saved with it and opens without it; what it is like stands in config.json.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,25 @@ class Biaffine(nn.Module):
         return torch.einsum("bwi,rij,bwj->bwr", above, self.relation_weight, below)
 
 
+class EveryPair(nn.Module):
+    """A model with its parser, for ONNX: from tokens and the word that each is of (-1: none) to the scores of all
+    governors of all words [row, word, 1 + word], and of all relations to them. There is room for as many words as
+    there are tokens; 0 among the governors is what is above the root."""
+
+    def __init__(self, model: Any, reads: Sequence[str]) -> None:
+        super().__init__()
+        self.model, self._reads = model, tuple(reads)
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+        *tokens, words = inputs
+        states = self.model(**dict(zip(self._reads, tokens, strict=True))).last_hidden_state
+        numbers = torch.ones_like(words[0]).cumsum(0) - 1
+        vectors, parser = of_words(states, words, numbers), self.model.parser
+        above, below = _with_one(parser.relation_head(vectors)), _with_one(parser.relation_dependent(vectors[:, 1:]))
+        relations = torch.einsum("bgi,rij,bdj->bdgr", above, parser.relation_weight, below)
+        return parser.arcs(vectors), relations
+
+
 def with_parser(base: Encoder, relations: tuple[str, ...], *, seed: int = 0, **how: Any) -> Encoder:
     """A copy of the encoder with a new parser for these relations; `how` as for `with_new_task_head`."""
 
@@ -108,14 +128,24 @@ def word_vectors(model: Any, batch: Batch, words: int) -> Tensor:
     """[row, 1 + word, hidden]: the first token's vector, then for each word the mean of its pieces; 0 where a word
     has none."""
     states = model(**batch.inputs).last_hidden_state
-    share = (batch.words[:, None] == torch.arange(words, device=states.device)[:, None]).to(states.dtype)
+    return of_words(states, batch.words, torch.arange(words, device=states.device))
+
+
+def of_words(states: Tensor, words: Tensor, numbers: Tensor) -> Tensor:
+    """From states of tokens [row, token, hidden] and their words [row, token] to the vectors of words with these
+    `numbers`, behind the first token's."""
+    share = (words[:, None] == numbers[:, None]).to(states.dtype)
     means = (share / share.sum(-1, keepdim=True).clamp_min(1)) @ states
     return torch.cat([states[:, :1], means], dim=1)
 
 
 def arc_scores(model: Any, vectors: Tensor, counts: Tensor) -> Tensor:
     """[row, word, 1 + word]: scores of each word's governors; -inf for itself and for what is behind the sentence."""
-    scores = model.parser.arcs(vectors).float()
+    return possible(model.parser.arcs(vectors).float(), counts)
+
+
+def possible(scores: Tensor, counts: Tensor) -> Tensor:
+    """Scores of governors [row, word, 1 + word], -inf for what can't be one."""
     governor = torch.arange(scores.shape[-1], device=scores.device)
     itself = governor[1:, None] == governor
     return scores.masked_fill(itself | (governor > counts[:, None])[:, None], -torch.inf)

@@ -13,7 +13,7 @@ from bertscope.core.predictions import Predictions
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW
 from bertscope.models.finite_pass import measuring
-from bertscope.models.outputs.base import put
+from bertscope.models.outputs.base import ModelOutput, put
 from bertscope.models.outputs.kinds import model_output
 
 if TYPE_CHECKING:
@@ -30,8 +30,16 @@ def predict(
 ) -> Predictions:
     """See `Encoder.predict`."""
     asked = model_output(encoder, output)
+    with measuring([encoder]), asked.sparing():
+        return predicted(asked, examples, tokens=tokens, window=window)
+
+
+def predicted(
+    asked: ModelOutput, examples: Examples, *, tokens: int | None = None, window: int = WINDOW
+) -> Predictions:
+    """What is kept of what a model says, whatever runs it."""
     found, truncated = None, 0
-    with measuring([encoder]), torch.inference_mode(), asked.sparing(), progress("predicting", len(examples)) as bar:
+    with torch.inference_mode(), progress("predicting", len(examples)) as bar:
         for batch in asked.batches(examples, tokens=tokens, window=window):
             outputs = asked.outputs(asked.run(batch), batch)
             outputs = outputs.float() if outputs.is_floating_point() else outputs
@@ -44,4 +52,4 @@ def predict(
             bar.advance(len(batch.examples))
     if found is None:
         found = np.zeros((0, *asked.width(examples)), dtype=np.float32)
-    return Predictions(examples.ids, found, encoder.labels, truncated)
+    return Predictions(examples.ids, found, asked.encoder.labels, truncated)

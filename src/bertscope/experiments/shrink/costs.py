@@ -19,6 +19,7 @@ from bertscope.models.families import descend
 from bertscope.models.latency import Inputs, in_torch, time_in_turn
 
 if TYPE_CHECKING:
+    from bertscope.core.output import Output
     from bertscope.models.encoder import Encoder
 
 
@@ -69,13 +70,13 @@ def block_parameters(*blocks: nn.Module) -> int:
     return sum(parameter.numel() for block in blocks for parameter in block.parameters())
 
 
-def latency_cost(encoder: Encoder, batches: Sequence[Inputs]) -> Cost:
+def latency_cost(encoder: Encoder, batches: Sequence[Inputs], output: Output | None = None) -> Cost:
     """The time of a call, in milliseconds, as a linear function of layers, heads and neurons.
 
     Eight models are timed in turn: the whole one, and with half or none of the layers (but one), heads and neurons.
     """
     models = {str(share): _shaped(encoder, *share) for share in _SHARES}
-    times = time_in_turn({name: in_torch(one) for name, one in models.items()}, batches)
+    times = time_in_turn({name: in_torch(one, output) for name, one in models.items()}, batches)
     whole = str(_SHARES[0])
     taken = np.array([times.milliseconds(whole) / times.faster(name, whole)[0] for name in models])
     counts = np.array([[1, one.n_layers, sum(one.head_counts), sum(one.neuron_counts)] for one in models.values()])

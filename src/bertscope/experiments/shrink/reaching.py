@@ -55,7 +55,7 @@ def cost_of(work: Shrinking, target: Target | None) -> Cost:
     """What the target counts: parameters, or else time."""
     if target is not None and target.kind == "share":
         return parameter_cost(work.encoder)
-    return latency_cost(work.timed(work.encoder), work.batches[work.config.batch])
+    return latency_cost(work.timed(work.encoder), work.batches[work.config.batch], work.task.output)
 
 
 def _refuse_impossible(work: Shrinking, search: Search, target: Target, least: float) -> None:
@@ -84,7 +84,8 @@ def _until_fast_enough(work: Shrinking, search: Search, target: Target) -> None:
 def _times_as_fast(work: Shrinking, encoder: Encoder) -> float:
     """How many times as fast as the whole model this one is measured to be."""
     models = {"whole": work.timed(work.encoder), "cut": work.timed(encoder)}
-    times = time_in_turn({name: in_torch(one) for name, one in models.items()}, work.batches[work.config.batch])
+    variants = {name: in_torch(one, work.task.output) for name, one in models.items()}
+    times = time_in_turn(variants, work.batches[work.config.batch])
     return times.faster("cut", "whole")[0]
 
 

@@ -73,9 +73,11 @@ def latencies(base: Encoder, task: Task, shapes: Sequence[Shape]) -> pd.DataFram
     for shape in shapes:
         models[shape.key] = with_task_head(without_layers(base, shape.left_out.numbers), task)
         models[shape.key].model.set_input_embeddings(base.model.get_input_embeddings())  # once in memory
-    variants, rows = {key: in_torch(model) for key, model in models.items()}, []
+    first = models[shapes[0].key]
+    asked = task.asked_of(first)
+    variants, rows = {key: in_torch(model, asked.output) for key, model in models.items()}, []
     for texts, count in _BATCHES.items():
-        batches = sample_batches(base, task.validation, texts, count=count)
+        batches = sample_batches(first, asked.validation, texts, count=count, output=asked.output)
         times = time_in_turn(variants, batches, rounds=_ROUNDS, seconds=_SECONDS)
         for shape in shapes:
             faster, low, high = times.faster(shape.key, WHOLE)

@@ -8,14 +8,14 @@ compared. All rows of an example are in one batch, so that whatever is computed 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
@@ -82,6 +82,10 @@ class ModelOutput(ABC):
     """Whether an example's rows can be trained on apart, in different batches."""
     padding: ClassVar[float] = NOTHING
     """What stands in outputs where an example is shorter than the longest."""
+    gives: ClassVar[tuple[str, ...]] = ("logits",)
+    """What of the library's outputs `run` reads, by name: what an ONNX file gives, too."""
+    axes: ClassVar[tuple[str, ...]] = ("batch", "length")
+    """Of what the model is called with."""
 
     def __init__(self, encoder: Encoder, output: Output | None = None) -> None:
         self.encoder, self.output = encoder, output
@@ -123,6 +127,20 @@ class ModelOutput(ABC):
         """How the examples are read, and what is right where `gold` asks for it."""
         right = self.output.gold(examples) if gold and self.output else None
         return Rows.plain(tokenise(self.encoder.tokenizer, examples, self.encoder.max_length), right)
+
+    def called_with(self, batch: RowBatch) -> dict[str, Tensor]:
+        """What the model is called with for a batch, as whoever deploys it would."""
+        return batch.inputs
+
+    @property
+    def reads(self) -> list[str]:
+        """What that is called."""
+        return list(self.encoder.tokenizer.model_input_names)
+
+    def deployed(self, model: nn.Module) -> nn.Module:
+        """The encoder's model, or a copy of it, as it is run outside of here and written as ONNX: takes what is
+        called `reads` and gives what is called `gives`, each in that order."""
+        return Deployed(model, self.reads, self.gives)
 
     @abstractmethod
     def run(self, batch: RowBatch) -> Any:
@@ -207,6 +225,18 @@ class ModelOutput(ABC):
         known["truncated"] = int(rows.truncated[group].sum())
         right = None if rows.gold is None else torch.from_numpy(rows.gold[at]).to(encoder.device)
         return RowBatch(**known, examples=group + first, owner=owner, gold=right, marks=marks)
+
+
+class Deployed(nn.Module):
+    """A library's model that takes and gives tensors in an order."""
+
+    def __init__(self, model: nn.Module, reads: Sequence[str], gives: Sequence[str]) -> None:
+        super().__init__()
+        self.model, self._reads, self._gives = model, tuple(reads), tuple(gives)
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        found = self.model(**dict(zip(self._reads, inputs, strict=True)))
+        return tuple(found[name] for name in self._gives)
 
 
 def group_examples(lengths: np.ndarray, starts: np.ndarray, tokens: int) -> Iterator[np.ndarray]:

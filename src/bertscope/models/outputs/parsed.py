@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import Output
+from bertscope.models.config_notes import PARSER
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
-from bertscope.models.parser import arc_scores, seen_words, with_parser, word_vectors
+from bertscope.models.parser import EveryPair, arc_scores, possible, seen_words, with_parser, word_vectors
 from bertscope.models.spanning_tree import best_trees
 
 if TYPE_CHECKING:
@@ -26,8 +29,9 @@ if TYPE_CHECKING:
 class _Scored:
     """What a parser says of a batch."""
 
-    vectors: Tensor
-    """[row, 1 + word, hidden]: of what is above the root, then of words."""
+    relations: Callable[[Tensor], Tensor]
+    """[row, word, relation]: how well each relation suits each word under its governor [row, word]; 0 is what is
+    above the root."""
     arcs: Tensor
     """[row, word, 1 + word]"""
     counts: Tensor
@@ -39,6 +43,7 @@ class Parsed(ModelOutput):
 
     kind = "trees"
     task_head = "parser"
+    gives = ("arcs", "relations")
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
@@ -62,20 +67,36 @@ class Parsed(ModelOutput):
         long = f"{truncated:,} training sentences are longer than {longest} tokens and were cut"
         return (long,) if truncated else ()
 
+    def called_with(self, batch: RowBatch) -> dict[str, Tensor]:
+        """The parser is told, too, which word each token is of."""
+        return batch.inputs | {"words": batch.words.long()}
+
+    @property
+    def reads(self) -> list[str]:
+        return [*super().reads, "words"]
+
+    def deployed(self, model: nn.Module) -> nn.Module:
+        return EveryPair(model, super().reads)
+
     def run(self, batch: RowBatch) -> _Scored:
-        counts = seen_words(batch)
-        vectors = word_vectors(self.encoder.model, batch, int(counts.max()))
-        return _Scored(vectors, arc_scores(self.encoder.model, vectors, counts), counts)
+        model, counts = self.encoder.model, seen_words(batch)
+        longest = int(counts.max())
+        if hasattr(model, PARSER):  # otherwise it is in an ONNX file
+            vectors = word_vectors(model, batch, longest)
+            return _Scored(partial(model.parser.relations, vectors), arc_scores(model, vectors, counts), counts)
+        found = model(**self.called_with(batch))
+        arcs = possible(found.arcs[:, :longest, : 1 + longest], counts)
+        return _Scored(partial(_under, found.relations[:, :longest, : 1 + longest]), arcs, counts)
 
     def double(self, raw: _Scored) -> _Scored:
-        return _Scored(raw.vectors, raw.arcs.double(), raw.counts)
+        return _Scored(raw.relations, raw.arcs.double(), raw.counts)
 
     def outputs(self, raw: _Scored, batch: RowBatch) -> Tensor:
         """Of words that aren't read nothing is said."""
         counts = raw.counts.cpu().numpy()
         scores = raw.arcs.log_softmax(-1).double().cpu().numpy()
-        governors = torch.from_numpy(best_trees(scores, counts)).to(raw.vectors.device)
-        relations = self.encoder.model.parser.relations(raw.vectors, governors).argmax(-1)
+        governors = torch.from_numpy(best_trees(scores, counts)).to(raw.arcs.device)
+        relations = raw.relations(governors).argmax(-1)
         found = torch.stack([governors - 1, relations], dim=-1)
         return found.where(self._inside(raw)[..., None], NOTHING)
 
@@ -85,7 +106,7 @@ class Parsed(ModelOutput):
         width = raw.arcs.shape[1]
         governors, relations = batch.gold[:, :width, 0] + 1, self._own_places(batch.gold[:, :width, 1])
         there = self._inside(raw) & (governors >= 0) & (governors <= raw.counts[:, None]) & (relations >= 0)
-        kinds = self.encoder.model.parser.relations(raw.vectors, governors.where(there, 0)).to(raw.arcs.dtype)
+        kinds = raw.relations(governors.where(there, 0)).to(raw.arcs.dtype)
         found = raw.arcs.new_zeros(there.shape)
         found[there] = cross_entropy(raw.arcs[there], governors[there], reduction="none") + cross_entropy(
             kinds[there], relations[there], reduction="none"
@@ -108,3 +129,9 @@ class Parsed(ModelOutput):
     def _inside(self, raw: _Scored) -> Tensor:
         """[row, word]: whether there is one, and it is read."""
         return torch.arange(raw.arcs.shape[1], device=raw.arcs.device) < raw.counts[:, None]
+
+
+def _under(relations: Tensor, governors: Tensor) -> Tensor:
+    """Of scores of relations under every governor [row, word, 1 + word, relation], those under these [row, word]."""
+    at = governors[:, :, None, None].expand(-1, -1, 1, relations.shape[-1])
+    return relations.gather(2, at)[:, :, 0]

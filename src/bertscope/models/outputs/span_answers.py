@@ -28,6 +28,7 @@ class SpanAnswers(ModelOutput):
     kind = "spans"
     task_head = "span-qa"
     padding = 0
+    gives = ("start_logits", "end_logits")
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
