@@ -17,8 +17,8 @@ class Predictions:
     text: [example, 2]. Of a parser, each word's governor and relation: [example, word, 2]. Of a tagger, [example,
     word, tag], with `SILENT` where it says nothing. Of one model with several changes: [change, example, ...]."""
     labels: tuple[str, ...]
-    """What the model calls its classes (a parser its relations, a tagger its tags), in the order of its outputs; empty
-    for scores and spans. A task's labels may stand in another order: `Task.score` matches them by name."""
+    """What the model calls its classes (a parser its relations, a tagger its tags), in the order of its outputs;
+    empty for scores and spans. A task's labels may stand in another order: `Task.score` matches them by name."""
     truncated: int
     """Texts of which something wasn't read: they are longer than the model allows."""
 
