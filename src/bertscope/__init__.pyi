@@ -105,11 +105,14 @@ def read_task(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
@@ -127,12 +130,15 @@ def read_task(
     Args:
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
         at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
@@ -145,11 +151,14 @@ def read_examples(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
@@ -164,12 +173,15 @@ def read_examples(
     Args:
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
         at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
@@ -190,11 +202,14 @@ def ablate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -220,12 +235,15 @@ def ablate(
         seed: Of the resampling, random weights and random parts; the model's predictions have nothing random in them.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -246,11 +264,14 @@ def bias(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -271,12 +292,15 @@ def bias(
         learning_rate: The highest learning rate; by default what the recipe says.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -294,11 +318,14 @@ def change(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -316,12 +343,15 @@ def change(
         seed: Of the resampling; nothing else is random.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -367,11 +397,14 @@ def contrast(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -399,12 +432,15 @@ def contrast(
         seeds: One training (and one of the control) for each; 5 or more give intervals over trainings.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -431,11 +467,14 @@ def contrastive(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -464,12 +503,15 @@ def contrastive(
         seed: Decides the projection's first weights, the order, dropout, and how positives are shuffled.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -496,11 +538,14 @@ def erase(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -530,12 +575,15 @@ def erase(
         seed: Of the split of the texts, the random subspaces, the masked tokens, the probes and the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -554,11 +602,14 @@ def features(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -578,12 +629,15 @@ def features(
         seed: Of the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -614,11 +668,14 @@ def finetune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -652,12 +709,15 @@ def finetune(
         seed: Decides the new classifier's weights, the order of the examples, and dropout.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -682,11 +742,14 @@ def freeze(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -710,12 +773,15 @@ def freeze(
         learning_rate: The highest learning rate; by default what the recipe says.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -737,11 +803,14 @@ def geometry(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -766,12 +835,15 @@ def geometry(
         seed: Decides what is sampled, and the random occurrences behind the baseline of MEV.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -795,11 +867,14 @@ def importance(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -825,12 +900,15 @@ def importance(
         seed: Of the random orders and the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -860,11 +938,14 @@ def lottery(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -893,12 +974,15 @@ def lottery(
         force: Go on where the full model isn't clearly above chance.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -932,11 +1016,14 @@ def patterns(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -958,12 +1045,15 @@ def patterns(
         seed: Of the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -989,11 +1079,14 @@ def probe(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1021,12 +1114,15 @@ def probe(
         seed: Of the split of the texts, the words that are drawn, the control task, the probes and the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1044,11 +1140,14 @@ def project(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1066,12 +1165,15 @@ def project(
         seed: Of UMAP; PCA has nothing random in it.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1093,11 +1195,14 @@ def prune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1122,12 +1227,15 @@ def prune(
         force: Go on where the full model isn't clearly above chance.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1154,11 +1262,14 @@ def redundancy(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1187,12 +1298,15 @@ def redundancy(
         seed: Decides which tokens are taken, which random pairs, and the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1215,11 +1329,14 @@ def relations(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1246,12 +1363,15 @@ def relations(
         null: Also ask where there is nothing to find, and of random weights.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1271,11 +1391,14 @@ def scratch(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1294,12 +1417,15 @@ def scratch(
         learning_rate: The highest learning rate; by default what the recipe says.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1318,11 +1444,14 @@ def sentences(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1342,12 +1471,15 @@ def sentences(
         seed: Decides what is sampled, and the resamples.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1379,11 +1511,14 @@ def shrink(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1418,12 +1553,15 @@ def shrink(
         seed: Of the training, and of the rows and texts that are drawn.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1446,11 +1584,14 @@ def similarity(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1474,12 +1615,15 @@ def similarity(
         seed: Decides which words are sampled; nothing else is random.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1497,11 +1641,14 @@ def states(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1520,12 +1667,15 @@ def states(
         seed: Of the random weights; nothing else is random.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1553,11 +1703,14 @@ def structure(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1585,12 +1738,15 @@ def structure(
         seed: Decides the split, the probes' first weights, the order of the sentences, the random trees, the random model's weights and the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1615,11 +1771,14 @@ def truncate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees'] | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1644,12 +1803,15 @@ def truncate(
         learning_rate: The highest learning rate; by default what the recipe says.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         kind: What is learnt: labels are told by themselves, SQuAD's spans and a treebank's trees too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.

@@ -44,6 +44,8 @@ _RECIPES: Mapping[str, _Recipe] = {
     "demo/similarity": _Recipe((1800, 300, 600), "regression", metric="pearson", version=2),
     "demo/acceptability": _Recipe((1200, 300, 600), "classification", ("unacceptable", "acceptable"), "matthews"),
     "demo/qa": _Recipe((2000, 300, 600), "spans", metric="token_f1", version=2),
+    "demo/topics": _Recipe((1000, 200, 400), "several", ("food", "reading", "trade", "travel"), "micro_f1"),
+    "demo/choice": _Recipe((900, 200, 400), "choices", metric="accuracy"),
     "demo/corpus": _Recipe((2000, 500, 1000), "unlabelled"),
 }
 NAMES = tuple(_RECIPES)
@@ -75,7 +77,7 @@ def can_train(name: str, kind: Kind | None = None) -> bool:
 
 def is_labelled(name: str) -> bool:
     """Whether it has classes or scores, rather than spans or trees."""
-    return _recipe(name).kind in ("classification", "regression")
+    return _recipe(name).kind in ("classification", "regression", "several", "choices")
 
 
 def examples(name: str, split: str, seed: int = 0) -> Examples:
@@ -110,7 +112,9 @@ def _generated(name: str, seed: int) -> dict[str, Examples]:
         rows = grammar.rows(split, n, random, seen)
         label = None
         if recipe.metric and recipe.kind != "spans":
-            kind = np.int64 if recipe.kind == "classification" else np.float64
+            kind = np.float64 if recipe.kind == "regression" else np.int64
             label = np.array([row.label for row in rows], dtype=kind)
+            if recipe.kind == "several":
+                label = np.array([[place in row.labels for place in range(len(recipe.labels))] for row in rows], kind)
         splits[split] = annotated(split, rows, label)
     return splits
