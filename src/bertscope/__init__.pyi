@@ -989,6 +989,7 @@ def lottery(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1240,6 +1241,7 @@ def prune(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.

@@ -100,7 +100,9 @@ def test_each_head_of_a_planted_model_is_needed_or_not(pocket, task):
     assert (others["effect"] == 0).all() and not others["certain"].any() and (others["kl"] < 1e-9).all()
     found = importance(model, task, ImportanceConfig(units=("head",), faithful=False))
     assert set(found.table.set_index("unit")["importance"].nlargest(2).index) == set(NEEDED)
-    read = read_importance(model, task, ImportanceConfig(units=("head",)), Resampling(len(task.validation), 20, 0))
+    read = read_importance(
+        model, task, ImportanceConfig(units=("head",)), Resampling(task.validation.ids, repeats=20, seed=0)
+    )
     assert read.score.value == 1  # candidates that aren't there are never taken
     survivors = prune(model, task).result.tables["survivors"]
     assert set(survivors["unit"][survivors["survives"]]) == set(NEEDED)

@@ -49,6 +49,8 @@ _RECIPES: Mapping[str, _Recipe] = {
     "demo/qa": _Recipe((2000, 300, 600), "spans", metric="token_f1", version=2),
     "demo/entities": _Recipe((2000, 300, 600), "tokens", tags="entity"),
     "demo/pos": _Recipe((2000, 300, 600), "tokens", tags="pos"),
+    "demo/topics": _Recipe((1000, 200, 400), "several", ("food", "reading", "trade", "travel"), "micro_f1"),
+    "demo/choice": _Recipe((900, 200, 400), "choices", metric="accuracy"),
     "demo/corpus": _Recipe((2000, 500, 1000), "unlabelled"),
 }
 NAMES = tuple(_RECIPES)
@@ -112,8 +114,10 @@ def _generated(name: str, seed: int) -> dict[str, Examples]:
         rows = grammar.rows(split, n, random, seen)
         label = None
         if recipe.metric and recipe.kind != "spans":
-            kind = np.int64 if recipe.kind == "classification" else np.float64
+            kind = np.float64 if recipe.kind == "regression" else np.int64
             label = np.array([row.label for row in rows], dtype=kind)
+            if recipe.kind == "several":
+                label = np.array([[place in row.labels for place in range(len(recipe.labels))] for row in rows], kind)
         splits[split] = _tagged(annotated(split, rows, label), recipe.tags)
     return splits
 

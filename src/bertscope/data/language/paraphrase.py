@@ -16,7 +16,7 @@ from bertscope.data.language.lexicon import NAMES, TEXTS, THINGS, Noun
 from bertscope.data.language.pairs import matched
 from bertscope.data.language.realise import realise
 from bertscope.data.language.senses import DATIVE, Sense
-from bertscope.data.language.sentence import Row
+from bertscope.data.language.sentence import Row, Sentence
 from bertscope.data.language.synonyms import ACTIONS, PEOPLE, QUALITIES, in_other_words, unlike
 from bertscope.data.language.syntax import Clause, NounPhrase
 
@@ -32,17 +32,22 @@ def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
 
 def _row(same: bool, random: Random) -> Row:
     giving = random.random() < 0.2
-    event = _giving(random) if giving else _acting(random)
-    meant = event if same else _other(event, random)
+    event = _giving(random) if giving else acting(random)
+    meant = event if same else other_meaning(event, random)
     first = realise(event.arranged(random, time_first=0.5))
     while True:
-        again = meant.arranged(random, time_first=0.5)
-        second = realise(in_other_words(again, random, random.choice((0.3, 0.6, 1.0))))
+        second = in_another_way(meant, random)
         if second.text != first.text:
             return Row(first, second, int(same), kind="giving" if giving else "acting")
 
 
-def _acting(random: Random) -> Clause:
+def in_another_way(clause: Clause, random: Random) -> Sentence:
+    """A sentence that says it: some words in others' place, active or passive, the time first or last."""
+    again = clause.arranged(random, time_first=0.5)
+    return realise(in_other_words(again, random, random.choice((0.3, 0.6, 1.0))))
+
+
+def acting(random: Random) -> Clause:
     """What one person did to another, one of whom is said to be sad, or clever ..."""
     sense = random.choice(random.choice(ACTIONS))
     people = [NounPhrase(random.choice(words)) for words in random.sample(PEOPLE, 2)]
@@ -65,7 +70,7 @@ def _giving(random: Random) -> Clause:
     return Clause(sense, fillers, time=random.choice(_TIMES))
 
 
-def _other(clause: Clause, random: Random) -> Clause:
+def other_meaning(clause: Clause, random: Random) -> Clause:
     """Another meaning; gifts have no synonyms to set other words against, so that there it is always a swap."""
     return (_swapped if clause.sense.dative or random.random() < 0.25 else _changed)(clause, random)
 

@@ -181,6 +181,10 @@ class Row:
     first: Sentence
     second: Sentence | None = None
     label: float = 0
+    labels: tuple[int, ...] = ()
+    """The places of all its labels, where it can have several."""
+    choices: tuple[str, ...] = ()
+    """The sentences among which `label` says which is right."""
     answer: tuple[int, int] | None = None
     """The characters of the second text that answer the first."""
     kind: str = ""
@@ -219,4 +223,5 @@ def examples(split: str, rows: Sequence[Row], label: np.ndarray | None = None) -
         governors=tuple(each.governors for each in whole),
         links=tuple(each.links for each in whole),
         answers=answers if any(answers) else None,
+        choices=tuple(row.choices for row in rows) if rows[0].choices else None,
     )

@@ -44,9 +44,10 @@ def measure(
     tuned = task.asked_of(encoder)  # what its answers to the validation set decide is its own
     predictions = encoder.predict(tuned.test, tuned.output)
     after = tuned.score(predictions)
-    result = finetune_result(before_training, tuned, learned, settings, before, after, history)
+    result = finetune_result(before_training, objective.task, learned, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
     result.arrays |= kept_outputs(task, tuned, predictions)
+    result.notes += [note for note in tuned.notes if note not in objective.task.notes]
     result.notes += objective.notes
     if predictions.truncated:
         result.notes.append(
