@@ -105,14 +105,15 @@ def read_task(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
@@ -125,13 +126,14 @@ def read_task(
     one of words with tags, `masked` one of guessing masked words (as which texts alone are read), `vectors` one of
     scored pairs for embedding models. `limit` keeps that many rows of each split; `seed` decides the splits, or the
     demo's sentences. `root` is the folder in which a task known by name lies. `skip_bad` leaves out rows that can't
-    be used, and the notes say how many. `without` leaves rows that mention certain words out of train and validation, or
-    with `at_random` as many others. An example's id is its file's name and the line it begins on.
+    be used, and the notes say how many. `without` leaves rows that mention certain words out of train and validation,
+    or with `at_random` as many others. An example's id is its file's name and the line it begins on.
 
     Args:
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -139,7 +141,7 @@ def read_task(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
         at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
@@ -152,14 +154,15 @@ def read_examples(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
@@ -175,6 +178,7 @@ def read_examples(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -182,7 +186,7 @@ def read_examples(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
         at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
@@ -203,14 +207,15 @@ def ablate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -237,6 +242,7 @@ def ablate(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -244,7 +250,7 @@ def ablate(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -265,14 +271,15 @@ def bias(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -294,6 +301,7 @@ def bias(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -301,7 +309,7 @@ def bias(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -319,14 +327,15 @@ def change(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -345,6 +354,7 @@ def change(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -352,7 +362,7 @@ def change(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -398,14 +408,15 @@ def contrast(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -434,6 +445,7 @@ def contrast(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -441,7 +453,7 @@ def contrast(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -468,14 +480,15 @@ def contrastive(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -505,6 +518,7 @@ def contrastive(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -512,7 +526,7 @@ def contrastive(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -539,14 +553,15 @@ def erase(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -577,6 +592,7 @@ def erase(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -584,7 +600,7 @@ def erase(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -603,14 +619,15 @@ def features(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -631,6 +648,7 @@ def features(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -638,7 +656,7 @@ def features(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -672,14 +690,15 @@ def finetune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -718,6 +737,7 @@ def finetune(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -725,7 +745,7 @@ def finetune(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -750,14 +770,15 @@ def freeze(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -782,6 +803,7 @@ def freeze(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -789,7 +811,7 @@ def freeze(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -811,14 +833,15 @@ def geometry(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -844,6 +867,7 @@ def geometry(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -851,7 +875,7 @@ def geometry(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -875,14 +899,15 @@ def importance(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -909,6 +934,7 @@ def importance(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -916,7 +942,7 @@ def importance(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -946,13 +972,15 @@ def lottery(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -982,6 +1010,7 @@ def lottery(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1023,14 +1052,15 @@ def patterns(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1053,6 +1083,7 @@ def patterns(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1060,7 +1091,7 @@ def patterns(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1086,14 +1117,15 @@ def probe(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1122,6 +1154,7 @@ def probe(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1129,7 +1162,7 @@ def probe(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1147,14 +1180,15 @@ def project(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1173,6 +1207,7 @@ def project(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1180,7 +1215,7 @@ def project(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1202,13 +1237,15 @@ def prune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1234,6 +1271,7 @@ def prune(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1268,14 +1306,15 @@ def redundancy(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1305,6 +1344,7 @@ def redundancy(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1312,7 +1352,7 @@ def redundancy(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1335,14 +1375,15 @@ def relations(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1370,6 +1411,7 @@ def relations(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1377,7 +1419,7 @@ def relations(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1397,14 +1439,15 @@ def scratch(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1424,6 +1467,7 @@ def scratch(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1431,7 +1475,7 @@ def scratch(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1450,14 +1494,15 @@ def sentences(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1479,6 +1524,7 @@ def sentences(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1486,7 +1532,7 @@ def sentences(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1518,14 +1564,15 @@ def shrink(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1561,6 +1608,7 @@ def shrink(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1568,7 +1616,7 @@ def shrink(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1591,14 +1639,15 @@ def similarity(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1623,6 +1672,7 @@ def similarity(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1630,7 +1680,7 @@ def similarity(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1648,14 +1698,15 @@ def states(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1675,6 +1726,7 @@ def states(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1682,7 +1734,7 @@ def states(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1710,14 +1762,15 @@ def structure(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1746,6 +1799,7 @@ def structure(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1753,7 +1807,7 @@ def structure(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1778,14 +1832,15 @@ def truncate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    choices: str | None = None,
     several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
-    threshold: float | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1811,6 +1866,7 @@ def truncate(
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
@@ -1818,7 +1874,7 @@ def truncate(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
-        threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
