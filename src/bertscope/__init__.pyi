@@ -105,12 +105,14 @@ def read_task(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
@@ -128,13 +130,15 @@ def read_task(
     Args:
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
         at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
@@ -147,12 +151,14 @@ def read_examples(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
@@ -167,13 +173,15 @@ def read_examples(
     Args:
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
         at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
@@ -194,12 +202,14 @@ def ablate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -225,13 +235,15 @@ def ablate(
         seed: Of the resampling, random weights and random parts; the model's predictions have nothing random in them.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -252,12 +264,14 @@ def bias(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -278,13 +292,15 @@ def bias(
         learning_rate: The highest learning rate; by default what the recipe says.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -302,12 +318,14 @@ def change(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -325,13 +343,15 @@ def change(
         seed: Of the resampling; nothing else is random.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -377,12 +397,14 @@ def contrast(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -410,13 +432,15 @@ def contrast(
         seeds: One training (and one of the control) for each; 5 or more give intervals over trainings.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -443,12 +467,14 @@ def contrastive(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -477,13 +503,15 @@ def contrastive(
         seed: Decides the projection's first weights, the order, dropout, and how positives are shuffled.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -510,12 +538,14 @@ def erase(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -545,13 +575,15 @@ def erase(
         seed: Of the split of the texts, the random subspaces, the masked tokens, the probes and the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -570,12 +602,14 @@ def features(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -595,13 +629,15 @@ def features(
         seed: Of the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -635,12 +671,14 @@ def finetune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -677,13 +715,15 @@ def finetune(
         seed: Decides the new classifier's weights, the order of the examples, and dropout.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -708,12 +748,14 @@ def freeze(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -737,13 +779,15 @@ def freeze(
         learning_rate: The highest learning rate; by default what the recipe says.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -765,12 +809,14 @@ def geometry(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -795,13 +841,15 @@ def geometry(
         seed: Decides what is sampled, and the random occurrences behind the baseline of MEV.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -825,12 +873,14 @@ def importance(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -856,13 +906,15 @@ def importance(
         seed: Of the random orders and the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -892,12 +944,14 @@ def lottery(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -926,13 +980,15 @@ def lottery(
         force: Go on where the full model isn't clearly above chance.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -966,12 +1022,14 @@ def patterns(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -993,13 +1051,15 @@ def patterns(
         seed: Of the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1025,12 +1085,14 @@ def probe(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1058,13 +1120,15 @@ def probe(
         seed: Of the split of the texts, the words that are drawn, the control task, the probes and the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1082,12 +1146,14 @@ def project(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1105,13 +1171,15 @@ def project(
         seed: Of UMAP; PCA has nothing random in it.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1133,12 +1201,14 @@ def prune(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1163,13 +1233,15 @@ def prune(
         force: Go on where the full model isn't clearly above chance.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1196,12 +1268,14 @@ def redundancy(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1211,7 +1285,7 @@ def redundancy(
 
     For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs,
     on the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
-    alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
+    alike. Where the data is a task and the model answers it, the most similar pairs are switched off
     together: if both cost more than each alone adds up to, one may do what the other could. That is told by the score
     and by the loss, which sees what no prediction shows; each pair's interaction is tested by the loss (Holm).
 
@@ -1221,8 +1295,8 @@ def redundancy(
         queries: Tokens of each text, chosen at random, whose attention is compared between all pairs of heads. Each costs about a tenth of a pass through a small model and estimates the same mean; 0 is every token.
         tokens: Tokens of the whole corpus, chosen at random, on which the heads' outputs are compared (CKA).
         clusters: How many groups of heads; 0 takes the number that fits best (silhouette).
-        pairs: How many of the most similar pairs are listed and, if the model has a classifier, switched off together; as many random pairs of the same layers stand beside them. Each costs up to three passes through the model.
-        together: Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are they redundant, or is what they do not needed? Needs a model with a classifier for the task.
+        pairs: How many of the most similar pairs are listed and, if the model answers the task, switched off together; as many random pairs of the same layers stand beside them. Each costs up to three passes through the model.
+        together: Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are they redundant, or is what they do not needed? Needs a model that answers the task.
         mode: What a head that is off leaves behind: equal attention to every token, nothing, or its average output.
         weighted: Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and taking nothing from it doesn't count (Kobayashi et al. 2020).
         null: Also test, 200 times, what the test set would look like if heads that are off together did nothing beyond what they do alone, and switch the same heads off in the same model with random weights.
@@ -1230,13 +1304,15 @@ def redundancy(
         seed: Decides which tokens are taken, which random pairs, and the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1259,12 +1335,14 @@ def relations(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1291,13 +1369,15 @@ def relations(
         null: Also ask where there is nothing to find, and of random weights.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1317,12 +1397,14 @@ def scratch(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1341,13 +1423,15 @@ def scratch(
         learning_rate: The highest learning rate; by default what the recipe says.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1366,12 +1450,14 @@ def sentences(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1392,13 +1478,15 @@ def sentences(
         seed: Decides what is sampled, and the resamples.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1430,12 +1518,14 @@ def shrink(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1470,13 +1560,15 @@ def shrink(
         seed: Of the training, and of the rows and texts that are drawn.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1499,12 +1591,14 @@ def similarity(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1528,13 +1622,15 @@ def similarity(
         seed: Decides which words are sampled; nothing else is random.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1552,12 +1648,14 @@ def states(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1576,13 +1674,15 @@ def states(
         seed: Of the random weights; nothing else is random.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1610,12 +1710,14 @@ def structure(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1643,13 +1745,15 @@ def structure(
         seed: Decides the split, the probes' first weights, the order of the sentences, the random trees, the random model's weights and the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
@@ -1674,12 +1778,14 @@ def truncate(
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
+    several: str | None = None,
     id: str | None = None,
-    kind: Literal['classification', 'regression', 'spans', 'trees', 'tokens'] | None = None,
+    kind: Literal['classification', 'regression', 'several', 'spans', 'trees', 'tokens'] | None = None,
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
-    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -1704,13 +1810,15 @@ def truncate(
         learning_rate: The highest learning rate; by default what the recipe says.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
-        label: The column with the label or score.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.

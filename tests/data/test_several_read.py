@@ -89,9 +89,10 @@ def test_numbers_are_labels_too(tmp_path):
 
 def test_the_options_are_part_of_the_identity(tmp_path):
     path = sources(tmp_path)[5][0]
-    ids = {task_root(path, **options).id for options in ({}, {"several": "|"}, {"several": "|", "threshold": 0.5})}
+    given = ({}, {"several": "|"}, {"several": "|", "label_threshold": 0.5})
+    ids = {task_root(path, **options).id for options in given}
     assert len(ids) == 3
-    task = read_task(path, several="|", threshold=0.2)
+    task = read_task(path, several="|", label_threshold=0.2)
     assert task.threshold == pytest.approx(np.log(0.25)) and task.is_decided
     held = {task_root(one).digest for one in (read_task(path, several="|"), task)}
     assert len(held) == 2
@@ -122,7 +123,7 @@ def test_rare_labels_are_in_train_and_a_limit_keeps_the_shares():
         (lambda rows: [row.update(label=[]) for row in rows], {"kind": "several"}, "says no label in every row"),
         (lambda rows: None, {"kind": "classification"}, "line 1: 'label' holds no single value"),
         (lambda rows: None, {"several": "a"}, "several is 'a'; give the sign"),
-        (lambda rows: None, {"threshold": 1.0}, "threshold is 1; give a probability"),
+        (lambda rows: None, {"label_threshold": 1.0}, "label_threshold is 1; give a probability"),
         (lambda rows: None, {"metric": "accuracy"}, "metric accuracy isn't for several"),
     ],
 )
@@ -141,8 +142,8 @@ def test_more_mistakes(tmp_path):
     assert "13 rows left out (no list of labels: 13)" in left.notes
     with pytest.raises(UserError, match="each of joy,love is a label's own column; leave out --several"):
         read_task(path, label="joy,love", several="|")
-    with pytest.raises(UserError, match="a threshold is for several labels a text, and demo/sentiment is"):
-        read_task("demo/sentiment", threshold=0.5)
+    with pytest.raises(UserError, match="a label threshold is for several labels a text, and demo/sentiment is"):
+        read_task("demo/sentiment", label_threshold=0.5)
     with pytest.raises(UserError, match="demo/sentiment has its own columns; leave out --several"):
         read_task("demo/sentiment", several="|")
 

@@ -125,11 +125,13 @@ def with_metric(task: Task, options: TaskOptions) -> Task:
 
 def with_threshold(task: Task, options: TaskOptions) -> Task:
     """The task, with the threshold that the user asks for."""
-    if options.threshold is None:
+    if options.label_threshold is None:
         return task
     if task.kind != "several":
-        raise UserError(f"a threshold is for several labels a text, and {task.name} is {task.kind}; leave it out")
-    return replace(task, threshold=float(np.log(options.threshold / (1 - options.threshold))))
+        raise UserError(
+            f"a label threshold is for several labels a text, and {task.name} is {task.kind}; leave it out"
+        )
+    return replace(task, threshold=float(np.log(options.label_threshold / (1 - options.label_threshold))))
 
 
 def few(examples: Examples, kind: Kind, options: TaskOptions) -> Examples:

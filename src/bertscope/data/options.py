@@ -42,7 +42,7 @@ class ReadOptions:
     """Leave out rows that can't be used, and count them, instead of stopping at the first."""
     metric: MetricName | None = None
     """The metric that decides; the task's own otherwise."""
-    threshold: float | None = None
+    label_threshold: float | None = None
     """Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise."""
 
 
@@ -79,8 +79,10 @@ class TaskOptions(ReadOptions):
             raise UserError(f"at_random is {self.at_random}; give a seed of 0 or more, and the words of `without`")
         if self.several is not None and (not self.several or self.several.isalnum()):
             raise UserError(f"several is {self.several!r}; give the sign that stands between labels, such as '|'")
-        if self.threshold is not None and not 0 < self.threshold < 1:
-            raise UserError(f"threshold is {self.threshold:g}; give a probability between 0 and 1, such as 0.5")
+        if self.label_threshold is not None and not 0 < self.label_threshold < 1:
+            raise UserError(
+                f"label_threshold is {self.label_threshold:g}; give a probability between 0 and 1, such as 0.5"
+            )
         for name, known in (("kind", get_args(Kind)), ("metric", get_args(MetricName))):
             value = getattr(self, name)
             if value is not None and value not in known:

@@ -139,7 +139,7 @@ class Demo(TaskSource):
         name, options = str(self.name), self.options
         if self.can_train:
             return super()._examples(split)
-        options.refuse(name, *COLUMNS, "root", "metric", "several", "threshold")
+        options.refuse(name, *COLUMNS, "root", "metric", "several", "label_threshold")
         return replace(few(demo.examples(name, split, options.seed), "regression", options), name=name)
 
     def _refuse_columns(self) -> None:

@@ -22,7 +22,7 @@ from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value
 from bertscope.data.metrics import refuse_not_finite
 from bertscope.data.outputs import output_of
-from bertscope.data.outputs.scores import summary
+from bertscope.data.outputs.scores import OneScore, summary
 from bertscope.data.outputs.several import SeveralLabels
 
 Kind = Literal["classification", "regression", "several", "spans", "trees", "tokens"]
@@ -173,7 +173,7 @@ class Task:
     @cached_property
     def loss_scale(self) -> float:
         """What the loss is divided by where tasks are compared: the variance of train's scores, or 1."""
-        if self.loss_unit != "squared error":
+        if not isinstance(self.output, OneScore):
             return 1.0
         return (float(self.output.gold(self.train).std()) or 1.0) ** 2
 
