@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.question import MODEL, RESULTS, TASK, Input, Question
 from bertscope.core.registry import QUESTIONS, find, resolve
 from bertscope.core.step import Root
+from bertscope.data.options import DataOptions
 from sums import SumConfig, register, sums
 
 
@@ -53,7 +54,8 @@ def test_a_stored_result_is_opened_by_its_folder(tmp_path):
 
 
 def test_it_is_called_as_it_is_declared():
-    reading = ["text", "text_pair", "label", "kind", "limit", "root", "skip_bad", "metric", "data_seed"]
+    reading = [each.name for each in fields(DataOptions)]
+    assert {"text", "label", "kind", "data_seed"} <= {*reading}
     listed = ["model", "task", "config", "add", "fail", "seconds", *reading, "store", "tokenizer", "base"]
     assert list(inspect.signature(question()).parameters) == listed
     keeps = question(keeps="model", optional={"train": Input("examples", flag="Other data."), "shapes": RESULTS})

@@ -95,7 +95,7 @@ def test_a_model_with_the_wrong_number_of_outputs_is_refused():
         classification().score(np.zeros((4, 3)))
     with pytest.raises(UserError, match="but stars has one score"):
         regression().score(np.zeros((20, 2)))
-    with pytest.raises(ValueError, match="outputs for 3 examples, but there are 4"):
+    with pytest.raises(ValueError, match=r"outputs \(3, 2\) are not those of 4 examples"):
         classification().score(np.zeros((3, 2)))
 
 

@@ -39,7 +39,7 @@ def answers(right: float, step: int, gold: np.ndarray) -> np.ndarray:
 def plant(monkeypatch, scores, *, on_test=None):
     """A model that has these shares of right answers at each step of halving its weights, the first being whole."""
 
-    def predicted(step: int, examples) -> Predictions:
+    def predicted(step: int, examples, output) -> Predictions:
         of_test = on_test is not None and examples.ids[0].startswith("test")
         right = (on_test if of_test else scores)[min(step, len(scores) - 1)]
         said = answers(right, step, examples.label)
@@ -51,7 +51,7 @@ def plant(monkeypatch, scores, *, on_test=None):
         yield SimpleNamespace(predict=partial(predicted, step))
 
     monkeypatch.setattr(measure, "only", only)
-    monkeypatch.setattr(Encoder, "predict", lambda self, examples: predicted(0, examples))
+    monkeypatch.setattr(Encoder, "predict", lambda self, examples, output: predicted(0, examples, output))
 
 
 def pruned(model, stop, **settings):
@@ -213,10 +213,7 @@ class _Simulated:
 
     value = staticmethod(lambda means: means[..., 0])
 
-    def blind_outputs(self, examples):
-        return None
-
-    def moments(self, outputs, examples):
+    def blind_moments(self, examples):
         return self._constant[:, None].astype(float)
 
 

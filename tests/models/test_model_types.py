@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+import transformers
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
@@ -16,6 +18,7 @@ from bertscope.models.load import load
 from bertscope.models.unsupported import UNSUPPORTED
 
 HEADS = ("MASKED_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "QUESTION_ANSWERING", "TEXT_ENCODING")
+PINNED = re.findall(r"^transformers==(.+)$", (Path(__file__).parents[2] / "constraints.txt").read_text(), re.M)[0]
 
 
 def test_every_type_with_a_head_for_text_is_known_or_has_a_reason():
@@ -27,7 +30,14 @@ def test_every_type_with_a_head_for_text_is_known_or_has_a_reason():
 
 def test_nothing_is_in_both_tables_or_of_no_release():
     assert not set(FAMILIES) & set(UNSUPPORTED)
-    assert set(FAMILIES) | set(UNSUPPORTED) <= set(CONFIG_MAPPING_NAMES)
+    unknown = (set(FAMILIES) | set(UNSUPPORTED)) - set(CONFIG_MAPPING_NAMES)
+    if unknown and release(transformers.__version__) < release(PINNED):
+        pytest.skip(f"transformers {transformers.__version__} hasn't {', '.join(sorted(unknown))} yet")
+    assert not unknown
+
+
+def release(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2])
 
 
 @pytest.mark.parametrize(

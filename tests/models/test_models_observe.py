@@ -123,8 +123,10 @@ def test_different_tokenizers_are_refused(tiny, texts):
         observe([tiny], texts.take([]), [Keep()])
 
 
-def test_predicting_needs_a_classifier(pocket, texts):
-    with pytest.raises(UserError, match=r"pocket has no classifier on top .* bertscope finetune pocket"):
+def test_predicting_needs_a_task_head(pocket, texts):
+    with pytest.raises(
+        UserError, match=r"pocket has no task head that predicts \(it is: masked-lm\); .* bertscope finetune pocket "
+    ):
         pocket.predict(texts)
 
 

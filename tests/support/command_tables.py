@@ -71,6 +71,7 @@ def _table(arguments: list[Any]) -> str:
     for one in arguments:
         meaning = " ".join((one.parameter.help or "").split())
         assert meaning, f"{one.name} has no help"
+        meaning = meaning.replace("|", "&#124;")  # or it ends the cell
         rows.append(f"| `{one.name}` | {takes(one.hint)} | {_default(one)} | {meaning} |".replace("<", "&lt;"))
     return "\n".join(rows) + "\n"
 

@@ -172,7 +172,7 @@ class Task:
     @cached_property
     def loss_scale(self) -> float:
         """What the loss is divided by where tasks are compared: the variance of train's scores, or 1."""
-        if self.loss_unit != "squared error":
+        if not isinstance(self.output, OneScore):
             return 1.0
         return (float(self.output.gold(self.train).std()) or 1.0) ** 2
 
