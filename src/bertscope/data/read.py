@@ -30,8 +30,8 @@ def read_task(source: Any, **options: Any) -> Task:
     `masked` one of guessing masked words (as which texts alone are read), `vectors` one of scored pairs for embedding
     models. `limit` keeps that many rows of each split; `seed` decides the splits, or the demo's sentences. `root` is
     the folder in which a task known by name lies. `skip_bad` leaves out rows that can't be used, and the notes say
-    how many. `without` leaves rows that mention certain words out of train and validation, or with `at_random` as many
-    others. An example's id is its file's name and the line it begins on.
+    how many. `without` leaves rows that mention certain words out of train and validation, or with `at_random` as
+    many others. An example's id is its file's name and the line it begins on.
     """
     return task_source(source, TaskOptions.of(options)).task()
 
