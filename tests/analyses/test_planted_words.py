@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from bertscope.analyses.ablate.question import AblateConfig, ablate
+from bertscope.analyses.ablate.result import _reliability_told
 from bertscope.analyses.importance.question import ImportanceConfig, importance
 from bertscope.experiments.prune.question import PruneConfig, prune
 from planted_words import NEEDED, embedder, guesser, guessing_task, similarity_task
@@ -56,3 +58,11 @@ def test_the_notes_say_what_is_scored(_pocket):
     assert any("pairs are scored by the cosine of their texts' vectors" in note for note in vectors.notes)
     words = ablate(guesser(_pocket.tokenizer), guessing_task(), ABLATE)
     assert any(note.startswith("15% of each text's words are masked") for note in words.notes)
+
+
+def test_a_loss_that_says_little_is_not_said_to_lead():
+    table = pd.DataFrame({"kind": "head", "measure": ["metric", "loss"], "pearson": [0.1, 0.9]})
+    names = {"metric": "pearson", "loss": "loss"}
+    told = {lead: _reliability_told(table, "head", names, lead) for lead in ("metric", "loss")}
+    assert told["loss"].endswith("so the loss is told first")
+    assert told["metric"].endswith("but the loss is above that of a constant answer, and says little about pearson")

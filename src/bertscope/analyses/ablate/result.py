@@ -103,8 +103,9 @@ def ablate_result(
             *cautions(model, task, full, switched.truncated),
             *_too_few(task, effects, config),
             *(
-                f"ranking of parts ({_WORDS[kind]}): {_reliability_told(reliability, kind, names)}"
+                f"ranking of parts ({_WORDS[kind]}): {_reliability_told(reliability, kind, names, lead)}"
                 for kind in dict.fromkeys(reliability["kind"])
+                if (lead := _lead(effects, kind))
             ),
         ],
     )
@@ -174,7 +175,12 @@ def _ranges(full: Scores, loss: str, parts: pd.DataFrame) -> list[Number]:
     return numbers
 
 
-def _reliability_told(reliability: pd.DataFrame, kind: str, names: Mapping[str, str]) -> str:
+def _lead(effects: pd.DataFrame, kind: str) -> str:
+    """What parts of a kind are told by first."""
+    return effects[effects["kind"] == kind]["told_by"].iloc[0]
+
+
+def _reliability_told(reliability: pd.DataFrame, kind: str, names: Mapping[str, str], lead: str) -> str:
     """How reliable the ranking of a kind's parts is by either measure, and what follows; nothing where there are too
     few to rank."""
     of = reliability[reliability["kind"] == kind].set_index("measure")["pearson"]
@@ -184,7 +190,11 @@ def _reliability_told(reliability: pd.DataFrame, kind: str, names: Mapping[str, 
     if of["metric"] >= ENOUGH:
         return told
     noise = f"{told}; under {ENOUGH} a ranking is mostly noise"
-    return f"{noise}, so the loss is told first" if of["loss"] > of["metric"] else noise
+    if of["loss"] <= of["metric"]:
+        return noise
+    if lead == "metric":
+        return f"{noise}, but the loss is above that of a constant answer, and says little about {names['metric']}"
+    return f"{noise}, so the loss is told first"
 
 
 def _figures(
@@ -192,8 +202,8 @@ def _figures(
 ) -> list[Figure]:
     figures = []
     for kind in dict.fromkeys(effects["kind"]):
-        lead = effects[effects["kind"] == kind]["told_by"].iloc[0]
-        why = _reliability_told(reliability, kind, names)
+        lead = _lead(effects, kind)
+        why = _reliability_told(reliability, kind, names, lead)
         if kind == "head":
             other = "loss" if lead == "metric" else "metric"
             figures += [
