@@ -121,6 +121,8 @@ DIGESTS = {
     "demo/paraphrase-2": "fda18979ffd73ab2",
     "demo/similarity-2": "43579f3deaee8430",
     "demo/acceptability-1": "5aca75d31704bc45",
+    "demo/topics-1": "0aaa1ac652f74f4e",
+    "demo/choice-1": "c47c3c8cea7ca9c3",
     "demo/qa-2": "1cf9870d0eb0280b",
     "demo/entities-1": "189b4a41dda21e05",
     "demo/pos-1": "07be295098dda604",

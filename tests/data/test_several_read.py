@@ -189,4 +189,5 @@ def test_goemotions_is_known_by_its_folder_and_by_name(tmp_path):
 def test_goemotions_itself():
     task = read_task(DATA / "goemotions")
     assert (len(task.train), len(task.validation), len(task.test)) == (43410, 5426, 5427)
+    assert " ".join(task.labels).split() == (DATA / "goemotions" / "labels.txt").read_text().split()
     assert task.train.label.sum(1).mean() == pytest.approx(1.177, abs=0.001)

@@ -18,7 +18,7 @@ _CANDIDATES = 3
 def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
     """`n` choices without a sentence that is in `seen`, to which theirs are added."""
     del split
-    found = []
+    found = list[Row]()
     while len(found) < n:
         row = _row(random)
         texts = [row.first.text, *row.choices]

@@ -29,7 +29,7 @@ _PLAIN = tuple(sense for sense in SENSES if sense.frame in {"Perception_experien
 def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
     """`n` texts without a sentence that is in `seen`, to which theirs are added."""
     del split
-    found = []
+    found = list[Row]()
     while len(found) < n:
         row = _row(random)
         if seen.isdisjoint(row.sentences):

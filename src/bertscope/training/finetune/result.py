@@ -54,7 +54,7 @@ def finetune_result(
             "scores": pd.DataFrame([{"arm": name, **score.row} for name, score in arms.items()]),
             "epochs": pd.DataFrame(history.epochs),
             "steps": pd.DataFrame(history.steps),
-            "beside": pd.DataFrame(beside),
+            "beside": pd.DataFrame(beside, columns=["arm", "metric", "score"]),
         },
         headline=[arms[key].keyed(key) for key in _HEADLINE if key in arms],
         figures=_figures(task, history.chance),
