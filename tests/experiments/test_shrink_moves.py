@@ -78,9 +78,11 @@ def test_points_are_hundredths_of_the_metric_not_of_the_score():
     assert (found.off, found.steps) == (ways[0], 1)
 
 
-def test_how_fast_a_model_is_is_the_median_of_the_rounds(toy_model, monkeypatch):
+def test_how_fast_a_model_is_is_the_median_of_the_rounds(toy_model, toy_task, monkeypatch):
     rounds = np.array([2.0, 4.0, 3.0, 2.5, 5.0, 1.5, 2.25])
     times = Times(("whole", "cut"), np.stack([rounds, np.ones(7)])[..., None])
     monkeypatch.setattr(reaching, "time_in_turn", lambda variants, batches: times)
-    work = SimpleNamespace(encoder=toy_model, timed=lambda one: one, batches={1: []}, config=replace(BARE, batch=1))
+    work = SimpleNamespace(
+        encoder=toy_model, timed=lambda one: one, batches={1: []}, config=replace(BARE, batch=1), task=toy_task
+    )
     assert reaching._times_as_fast(work, toy_model) == 2.5

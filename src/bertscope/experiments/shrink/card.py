@@ -13,6 +13,7 @@ import transformers
 import bertscope
 from bertscope.core.result import Result
 from bertscope.experiments.comparison import WHOLE, texts_at_a_time
+from bertscope.experiments.shrink.usage import opening, usage_of
 from bertscope.models.surgery import is_plain
 
 if TYPE_CHECKING:
@@ -20,59 +21,20 @@ if TYPE_CHECKING:
 
 _HEADER = """---
 library_name: {library}
-pipeline_tag: text-classification
-tags:
+{tag}tags:
 - bertscope
 - pruned
 ---"""
-_BERTSCOPE = """```python
-import bertscope
-
-encoder = bertscope.load(".")
-```"""
-_TRANSFORMERS = """It is a plain transformers model:
-
-```python
-from transformers import pipeline
-
-classify = pipeline("text-classification", ".")
-answers = classify(["a text", "another"], truncation=True, max_length={max_length})
-```"""
-_UNEVEN = "Its layers have different numbers of heads or neurons, which transformers alone can't open."
-_ONNX = """onnxruntime runs `model.onnx` and `model-int8.onnx`, which take any number of texts of up to {max_length} \
-tokens; the tokenizer cuts longer ones:
-
-```python
-import onnxruntime
-from transformers import {classes}
-
-texts = ["a text", "another"]
-tokenizer = AutoTokenizer.from_pretrained(".")
-session = onnxruntime.InferenceSession("model.onnx")
-inputs = tokenizer(texts, padding=True, truncation=True, max_length={max_length}, return_tensors="np")
-logits = session.run(["logits"], {{one.name: inputs[one.name] for one in session.get_inputs()}})[0]
-{answers}
-```"""
-_LABELS = """labels = AutoConfig.from_pretrained(".").id2label
-answers = [labels[int(row.argmax())] for row in logits]"""
-_SCORES = "answers = logits[:, 0].tolist()"
 
 
-def card(result: Result, encoder: Encoder, *, onnx: bool) -> str:
-    """A README.md in the hub's form."""
+def card(result: Result, encoder: Encoder, *, onnx: bool, pairs: bool = False) -> str:
+    """A README.md in the hub's form; `pairs` says whether the model reads two texts at a time."""
     (whole,) = result.models.values()
-    subject, plain = result.subject, is_plain(encoder)
-    scored = encoder.model.config.num_labels == 1
-    ways = [_BERTSCOPE, _TRANSFORMERS if plain else _UNEVEN, *([_ONNX] if onnx else [])]
-    opening = [
-        way.format(
-            max_length=encoder.max_length, answers=_SCORES if scored else _LABELS,
-            classes="AutoTokenizer" if scored else "AutoConfig, AutoTokenizer",
-        )
-        for way in ways
-    ]  # fmt: skip
+    usage, subject = usage_of(encoder), result.subject
+    library = "transformers" if usage.plain and is_plain(encoder) else "bertscope"
+    tag = f"pipeline_tag: {usage.tag}\n" if usage.tag else ""
     parts = [
-        _HEADER.format(library="transformers" if plain else "bertscope"),
+        _HEADER.format(library=library, tag=tag),
         f"# {encoder.name}",
         f"{whole.name}, cut for {subject['task']} by `bertscope shrink` (target: {subject['target']}).",
         "## What it cost",
@@ -80,7 +42,7 @@ def card(result: Result, encoder: Encoder, *, onnx: bool) -> str:
         "## What was cut",
         _layers(result),
         "## How to use it",
-        *opening,
+        *opening(encoder, onnx=onnx, pairs=pairs),
         "## How this was measured",
         "\n".join(f"- {note}" for note in [*result.notes, _versions()]),
     ]

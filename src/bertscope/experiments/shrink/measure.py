@@ -119,7 +119,8 @@ class Shrinking:
         for table in (models, times):
             table.insert(1, "model", table["arm"].map(names))
         result = shrink_result(self, found, smaller, models, times)
-        (folder / "README.md").write_text(card(result, smaller, onnx=self.config.onnx), encoding="utf-8")
+        told = card(result, smaller, onnx=self.config.onnx, pairs=self.task.test.pair is not None)
+        (folder / "README.md").write_text(told, encoding="utf-8")
         return result
 
     def validation_score(self, encoder: Encoder) -> Scores:
