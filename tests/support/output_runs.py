@@ -18,7 +18,8 @@ from bertscope.models.outputs.kinds import MODEL_OUTPUTS
 from bertscope.training.task_kinds import with_task_head
 from device import DEVICE
 from families import tiny_model
-from planted_outputs import PLANTED, signed_texts
+from planted_kinds import PLANTED
+from planted_outputs import signed_texts
 
 FAMILIES = ("bert", "distilbert", "modernbert", "deberta-v2")
 ROWS = 24

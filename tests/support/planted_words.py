@@ -43,7 +43,7 @@ def guesser(tokenizer) -> Encoder:
         head.decoder.weight.zero_()
         head.bias.zero_()
         head.decoder.bias.zero_()
-        head.decoder.weight[own, 8:16] = 5 * torch.eye(len(WORDS))
+        head.decoder.weight[own, 8:16] = 2 * torch.eye(len(WORDS))  # softly: who is too sure has no gradients
     return load(model.to(DEVICE), tokenizer=tokenizer)
 
 
@@ -56,9 +56,9 @@ def embedder(tokenizer) -> Encoder:
         words = model.embeddings.word_embeddings.weight
         noise = torch.randn(len(words), 16)
         words[:, 16:32] = noise - noise.mean(1, keepdim=True)  # so that LayerNorm takes no mean from what is said
-        for sign, side in ((1, _GOOD), (-1, _BAD)):
-            words[[tokenizer.vocab[word] for word in side], :2] = 0.1 * sign * torch.tensor([1.0, -1.0])
-        _speak(model, comes=[0, 1], goes=[8, 9], loud=2000.0)
+        for side, says in ((_GOOD, [1.0, -1.0, 0.0, 0.0]), (_BAD, [0.0, 0.0, 1.0, -1.0])):
+            words[[tokenizer.vocab[word] for word in side], :4] = 0.1 * torch.tensor(says)
+        _speak(model, comes=range(4), goes=range(8, 12), loud=2000.0)
     return load(model.to(DEVICE), tokenizer=tokenizer)
 
 

@@ -13,7 +13,8 @@ from bertscope.experiments.prune.question import PruneConfig, prune
 from bertscope.models.encoder import Encoder
 from bertscope.models.judge import judge_without
 from bertscope.models.outputs.kinds import MODEL_OUTPUTS, model_output
-from planted_outputs import PLANTED, ROWS
+from planted_kinds import PLANTED
+from planted_outputs import ROWS
 
 KINDS = list(MODEL_OUTPUTS)
 

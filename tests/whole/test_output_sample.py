@@ -10,7 +10,7 @@ import pytest
 from bertscope.core.errors import UserError
 from bertscope.models.encoder import Encoder
 from output_runs import FAMILIES, SETTINGS, answered, every_combination, models, sample
-from planted_outputs import PLANTED
+from planted_kinds import PLANTED
 
 EVERY = every_combination()
 SAMPLE = sample(EVERY)

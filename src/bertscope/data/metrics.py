@@ -25,6 +25,7 @@ MetricName = Literal[
 METRICS: dict[str, tuple[MetricName, ...]] = {
     "classification": ("accuracy", "f1", "macro_f1", "matthews"),
     "choices": ("accuracy",),
+    "one_logit": ("accuracy", "f1", "macro_f1", "matthews"),
     "regression": ("pearson",),
     "several": ("micro_f1", "macro_f1", "exact_match"),
     "spans": ("token_f1", "exact_match"),

@@ -17,7 +17,8 @@ from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
 from bertscope.core.step import Root
 from bertscope.data import demo
-from bertscope.data.assemble import Material, few, make_task, noting_repeats, with_metric, with_threshold
+from bertscope.data.as_asked import few, with_metric, with_threshold
+from bertscope.data.assemble import Material, make_task, noting_repeats
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import find_columns
 from bertscope.data.known import Known
