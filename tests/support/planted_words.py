@@ -58,7 +58,7 @@ def embedder(tokenizer) -> Encoder:
         words[:, 16:32] = noise - noise.mean(1, keepdim=True)  # so that LayerNorm takes no mean from what is said
         for side, says in ((_GOOD, [1.0, -1.0, 0.0, 0.0]), (_BAD, [0.0, 0.0, 1.0, -1.0])):
             words[[tokenizer.vocab[word] for word in side], :4] = 0.1 * torch.tensor(says)
-        _speak(model, comes=range(4), goes=range(8, 12), loud=2000.0)
+        _speak(model, comes=range(4), goes=range(8, 12), loud=700.0)
     return load(model.to(DEVICE), tokenizer=tokenizer)
 
 
