@@ -51,15 +51,15 @@ def test_declarations_are_those_of_the_hub():
         "glue/mnli": "entailment neutral contradiction", "glue/mnli-mm": "entailment neutral contradiction",
         "glue/qnli": "entailment not_entailment", "glue/rte": "entailment not_entailment",
         "glue/wnli": "not_entailment entailment", "snli": "entailment neutral contradiction",
-        "goemotions": "admiration amusement anger annoyance approval caring confusion curiosity desire disappointment "
-        "disapproval disgust embarrassment excitement fear gratitude grief joy love nervousness optimism pride "
-        "realization relief remorse sadness surprise neutral",
+        "goemotions": "admiration amusement anger annoyance approval caring confusion curiosity desire "
+        "disappointment disapproval disgust embarrassment excitement fear gratitude grief joy love nervousness "
+        "optimism pride realization relief remorse sadness surprise neutral",
         "webmd": "1 2 3 4 5", "hans": "entailment non-entailment", "squad": "",
     }  # fmt: skip
     assert {name: " ".join(task.labels) for name, task in TASKS.items()} == order
     metrics = {name: task.metric for name, task in TASKS.items() if task.metric != "accuracy"}
-    assert metrics == {"glue/cola": "matthews", "glue/stsb": "pearson", "squad": "token_f1"}
-    assert [name for name, task in TASKS.items() if not task.pair] == ["glue/cola", "glue/sst2", "webmd"]
+    assert metrics == {"glue/cola": "matthews", "glue/stsb": "pearson", "squad": "token_f1", "goemotions": "micro_f1"}
+    assert [name for name, task in TASKS.items() if not task.pair] == ["glue/cola", "glue/sst2", "webmd", "goemotions"]
     assert all(task.cite and task.layouts and task.folders for task in TASKS.values())
     assert declared("GLUE/STS-B") is declared("glue/stsb") and declared("glue/MNLI-mm") is TASKS["glue/mnli-mm"]
     assert declared("rte") is None
