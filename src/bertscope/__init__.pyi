@@ -1168,7 +1168,7 @@ def redundancy(
 
     For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs,
     on the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
-    alike. Where the data is a task and the model has a classifier for it, the most similar pairs are switched off
+    alike. Where the data is a task and the model answers it, the most similar pairs are switched off
     together: if both cost more than each alone adds up to, one may do what the other could. That is told by the score
     and by the loss, which sees what no prediction shows; each pair's interaction is tested by the loss (Holm).
 
@@ -1178,8 +1178,8 @@ def redundancy(
         queries: Tokens of each text, chosen at random, whose attention is compared between all pairs of heads. Each costs about a tenth of a pass through a small model and estimates the same mean; 0 is every token.
         tokens: Tokens of the whole corpus, chosen at random, on which the heads' outputs are compared (CKA).
         clusters: How many groups of heads; 0 takes the number that fits best (silhouette).
-        pairs: How many of the most similar pairs are listed and, if the model has a classifier, switched off together; as many random pairs of the same layers stand beside them. Each costs up to three passes through the model.
-        together: Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are they redundant, or is what they do not needed? Needs a model with a classifier for the task.
+        pairs: How many of the most similar pairs are listed and, if the model answers the task, switched off together; as many random pairs of the same layers stand beside them. Each costs up to three passes through the model.
+        together: Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are they redundant, or is what they do not needed? Needs a model that answers the task.
         mode: What a head that is off leaves behind: equal attention to every token, nothing, or its average output.
         weighted: Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and taking nothing from it doesn't count (Kobayashi et al. 2020).
         null: Also test, 200 times, what the test set would look like if heads that are off together did nothing beyond what they do alone, and switch the same heads off in the same model with random weights.
