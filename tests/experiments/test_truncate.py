@@ -146,7 +146,7 @@ def test_latency_is_that_of_what_is_left(tiny, rows, monkeypatch):
     task = read_task(rows)
     sampled = []
 
-    def batches(encoder, examples, size, *, count):
+    def batches(encoder, examples, size, *, count, output):
         sampled.append(examples)
         return [size]
 
@@ -154,7 +154,7 @@ def test_latency_is_that_of_what_is_left(tiny, rows, monkeypatch):
         seconds = [[[1.0 + model.n_layers] * len(batches)] * 6 for model in variants.values()]
         return Times(tuple(variants), np.array(seconds))
 
-    monkeypatch.setattr(measure, "in_torch", lambda model: model)
+    monkeypatch.setattr(measure, "in_torch", lambda model, output: model)
     monkeypatch.setattr(measure, "sample_batches", batches)
     monkeypatch.setattr(measure, "time_in_turn", in_turn)
     shapes = [Shape(Layers.last(count, 3), 3) for count in (0, 1, 3)]
