@@ -52,9 +52,9 @@ def test_declarations_are_those_of_the_hub():
         "glue/qnli": "entailment not_entailment", "glue/rte": "entailment not_entailment",
         "glue/wnli": "not_entailment entailment", "snli": "entailment neutral contradiction",
         "webmd": "1 2 3 4 5", "hans": "entailment non-entailment", "squad": "",
-        "goemotions": "admiration amusement anger annoyance approval caring confusion curiosity desire disappointment "
-        "disapproval disgust embarrassment excitement fear gratitude grief joy love nervousness optimism pride "
-        "realization relief remorse sadness surprise neutral",
+        "goemotions": "admiration amusement anger annoyance approval caring confusion curiosity desire "
+        "disappointment disapproval disgust embarrassment excitement fear gratitude grief joy love "
+        "nervousness optimism pride realization relief remorse sadness surprise neutral",
     }  # fmt: skip
     assert {name: " ".join(task.labels) for name, task in TASKS.items()} == order
     metrics = {name: task.metric for name, task in TASKS.items() if task.metric != "accuracy"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from bertscope.experiments.shrink.costs import Cost, parameter_cost
 from bertscope.experiments.shrink.question import Target
 from bertscope.experiments.shrink.search import Move, PartIndex, Search
 from bertscope.models.encoder import Encoder
-from bertscope.models.judge import predict_without
+from bertscope.models.judge import judge_without
 from bertscope.models.load import load
 from families import tiny_model
 
@@ -148,9 +149,11 @@ def test_the_smallest_rise_for_what_is_saved_of_what_is_wanted(toy_model, toy_ta
     """A layer saves ten times what a head does and costs five times as much; beyond the goal that's worth nothing."""
     search = Search(toy_model, toy_task, toy_task.validation, Cost("ms", 51.5 - 10 * 4, 10, 0, 0), step=0.5)
     moves = [Move("heads", (Unit("head", 1, 1),), 0.0, 1.0), Move("layer", (Unit("layer", 2),), 0.0, 10.0)]
-    outputs, losses = np.zeros((3, len(toy_task.validation), 2), np.float32), np.array([1.0, 1.1, 1.5])
+    outputs = np.zeros((3, len(toy_task.validation), 2), np.float32)
+    losses = np.repeat([[1.0], [1.1], [1.5]], len(toy_task.validation), 1)
+    judged = SimpleNamespace(losses=losses, moments=toy_task.moments(outputs, toy_task.validation))
     monkeypatch.setattr(search, "_moves", lambda wanted: iter(moves))
-    monkeypatch.setattr(search, "_tried", lambda moves: (outputs, losses))
+    monkeypatch.setattr(search, "_tried", lambda moves: judged)
     assert search.advance(goal) and search.rows[-1]["move"] == kind
 
 
@@ -185,11 +188,11 @@ def test_layers_are_all_tried_once_and_then_those_that_were_missed_least(toy_tas
     encoder = load(tiny_model("bert", num_labels=2, num_hidden_layers=6), tokenizer=_pocket.tokenizer)
     tried = []
 
-    def watched(encoder, examples, sets):
+    def watched(encoder, output, examples, sets):
         tried.append([units[0].layer for units in sets if units and units[0].kind == "layer"])
-        return predict_without(encoder, examples, sets)
+        return judge_without(encoder, output, examples, sets)
 
-    monkeypatch.setattr(search_module, "predict_without", watched)
+    monkeypatch.setattr(search_module, "judge_without", watched)
     own = toy.task(labels=("LABEL_0", "LABEL_1"))
     search = Search(encoder, own, own.validation, TIME, step=0.03)
     while len(search.rows) < 10:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from bertscope.core.errors import UserError
 from bertscope.models.batches import Batch
 from bertscope.models.config_notes import PARSER, notes_in
+from bertscope.models.evaluating import at_least_single
 from bertscope.models.new_task_head import with_new_task_head
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def word_vectors(model: Any, batch: Batch, words: int) -> Tensor:
 
 def arc_scores(model: Any, vectors: Tensor, counts: Tensor) -> Tensor:
     """[row, word, 1 + word]: scores of each word's governors; -inf for itself and for what is behind the sentence."""
-    scores = model.parser.arcs(vectors).float()
+    scores = at_least_single(model.parser.arcs(vectors))
     governor = torch.arange(scores.shape[-1], device=scores.device)
     itself = governor[1:, None] == governor
     return scores.masked_fill(itself | (governor > counts[:, None])[:, None], -torch.inf)
