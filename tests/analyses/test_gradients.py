@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.gradients import Gradients, example_gradients, gate_gradients, losses
+from bertscope.analyses.gradients import Gradients, example_gradients, gate_gradients
 from bertscope.core.errors import UserError
 from bertscope.data.task import Task
 from bertscope.models.load import load
@@ -258,20 +258,28 @@ def test_the_model_is_left_as_it_was(tiny, task):
     assert not any(module._forward_pre_hooks or module._forward_hooks for module in tiny.model.modules())
 
 
-def test_losses_take_any_number_of_models_at_once(task, scores):
-    outputs = torch.randn(4, 6, 2)
-    gold = torch.from_numpy(task.validation.label)
-    expected = -torch.log_softmax(outputs, -1)[:, torch.arange(6), gold]
-    assert torch.allclose(losses(task, outputs, gold), expected)
-    squares = losses(scores, outputs[..., :1].double(), torch.from_numpy(scores.validation.label)).numpy()
-    expected = (outputs[..., 0].numpy() - scores.validation.label) ** 2 / scores.train.label.var()
-    np.testing.assert_allclose(squares, expected, rtol=1e-6)
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_losses_and_outputs_beside_the_gradients_are_the_librarys(tiny, task, scores, kind):
+    """With scores, of which the model has no names, the squared error is in variances of the training set."""
+    if kind == "regression":
+        task = scores
+        tiny.model.classifier = torch.nn.Linear(24, 1)
+        tiny.model.config.num_labels = tiny.model.num_labels = 1
+    tiny.model.to(DEVICE)
+    parts = list(example_gradients(tiny, task, task.validation, tokens=40))
+    rows, losses, outputs = (np.concatenate([getattr(one, name) for one in parts])
+                             for name in ("rows", "losses", "outputs"))  # fmt: skip
+    assert len(parts) > 1 and sorted(rows) == list(range(6))
+    np.testing.assert_allclose(losses, [loss_of(tiny, task, row) for row in rows], rtol=1e-4)
+    np.testing.assert_allclose(outputs, tiny.predict(task.validation).logits[rows], rtol=1e-4, atol=1e-6)
 
 
 def test_what_can_not_work_is_refused(tiny, pocket, task):
     with pytest.raises(UserError, match="pocket has no classifier"):
         gate_gradients(pocket, task, task.validation)
-    with pytest.raises(UserError, match="no loss without labelled examples"):
+    with pytest.raises(UserError, match="the examples have no labels, so that nothing on own can be scored"):
         gate_gradients(tiny, task, replace(task.validation, label=None))
+    with pytest.raises(UserError, match="no loss without labelled examples"):
+        gate_gradients(tiny, task, task.validation.take([]))
     with pytest.raises(UserError, match="the cumulative form is for comparison"):
         gate_gradients(tiny, task, task.validation, form="cumulative", neurons=True)

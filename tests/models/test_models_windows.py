@@ -10,7 +10,7 @@ import torch
 from transformers.modeling_outputs import QuestionAnsweringModelOutput
 
 from bertscope.core.examples import Examples
-from bertscope.models.span_head import best_spans, predict_spans, with_span_head
+from bertscope.models.span_head import best_spans, with_span_head
 from bertscope.models.windows import targets, windowed
 
 LONG = " ".join(["the old house by the river was cold ."] * 12 + ["Anna closed the door ."] + ["it rained ."] * 10)
@@ -125,6 +125,6 @@ def test_the_answer_is_that_of_the_best_window(tiny, monkeypatch):
 
     monkeypatch.setattr(encoder.model, "forward", located)
     texts = questions(("who ?", LONG), ("who ?", "Anna ran ."), ("anna ?", "it rained ."))
-    answers, cut = predict_spans(encoder, texts, tokens=128, window=2)
-    assert [texts.pair[row][start:end] for row, (start, end) in enumerate(answers)] == ["Anna", "Anna", "."]
-    assert cut == 0
+    found = encoder.predict(texts, tokens=128, window=2)
+    assert [texts.pair[row][start:end] for row, (start, end) in enumerate(found.logits)] == ["Anna", "Anna", "."]
+    assert found.truncated == 0

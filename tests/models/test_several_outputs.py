@@ -113,12 +113,11 @@ def test_gradients_are_those_of_one_example_at_a_time(tiny, task):
     np.testing.assert_allclose(found.heads, np.mean(each, 0), rtol=1e-3, atol=1e-7)
 
 
-def test_a_model_learns_it_keeps_its_names_and_is_read_again(tiny, task, tmp_path):
-    config = FinetuneConfig(epochs=10, learning_rate=5e-3, batch_size=16)
-    trained = finetune(tiny, task, config, out=tmp_path / "model")
+def test_a_model_learns_it_keeps_its_names_and_is_read_again(pocket, task, tmp_path):
+    trained = finetune(pocket, task, FinetuneConfig(epochs=4, learning_rate=5e-4), out=tmp_path / "model")
     result, again = trained.result, load(tmp_path / "model")
     scores = {number.key: number.value for number in result.headline}
-    assert scores["after"] > scores["chance"] + 0.2 and {"before", "bag_of_words"} <= set(scores)
+    assert scores["after"] > scores["chance"] + 0.3 and {"before", "bag_of_words"} <= set(scores)
     assert again.labels == LABELS and again.model.config.problem_type == "multi_label_classification"
     asked = task.asked_of(again)
     assert asked.score(again.predict(task.test)).value == pytest.approx(scores["after"])

@@ -183,7 +183,7 @@ def test_another_pass_than_the_batchs_own_is_computed(tiny, texts):
     objective = Labelled(made, TASK)
     with frozen(made, Layers.parse("encoder")) as settled:
         kept = prefix.Prefix.of(made, objective.tokens, settled, None)
-        batch = loop.pad(objective.tokens, np.array([0, 3]), pad_id=0, device=made.device)
+        batch = objective.batch(np.array([0, 3]))
         copied = {key: value.clone() for key, value in batch.inputs.items()}
         kept._states.zero_()  # now one sees who reads them
         plain = made.model(**batch.inputs).logits

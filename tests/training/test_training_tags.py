@@ -58,7 +58,7 @@ def test_tags_are_learnt_and_what_is_saved_is_the_librarys_own(pocket, task, tmp
 
 
 def test_settings_of_classifiers_are_refused(pocket, task):
-    with pytest.raises(UserError, match="names is answered by tokens: leave them out"):
+    with pytest.raises(UserError, match="names has a token-classifier on top: leave them out"):
         finetune(pocket, task, FinetuneConfig(classifier="relu"))
 
 

@@ -139,8 +139,8 @@ def test_what_a_setting_can_be_is_what_its_annotation_lists():
         for field, hint in get_type_hints(config).items():
             for one in (hint, *get_args(hint)):
                 if get_origin(one) is Literal:
-                    with pytest.raises(UserError, match=f"unknown .* 'nonsense'; known: {min(get_args(one))}"):
-                        config(**{field: "nonsense" if one is hint else ("nonsense",)})
+                    with pytest.raises(UserError, match=f"unknown .* 'qqqq'; known: {min(get_args(one))}"):
+                        config(**{field: "qqqq" if one is hint else ("qqqq",)})  # a word like no other
 
 
 def loaded_by(code: str) -> set[str]:

@@ -91,9 +91,9 @@ def test_a_forward_that_somebody_patched_comes_back(tiny, texts):
 def test_what_is_kept_of_a_failed_regression_is_in_the_tasks_units(tiny, tmp_path, monkeypatch):
     task, plain, calls = make_task(regression=True), objective.Labelled.loss, []
 
-    def loss(self, batch, rows):
+    def loss(self, batch):
         calls.append(0)
-        return plain(self, batch, rows) * (float("nan") if len(calls) > 10 else 1)
+        return plain(self, batch) * (float("nan") if len(calls) > 10 else 1)
 
     monkeypatch.setattr(objective.Labelled, "loss", loss)
     with pytest.raises(UserError, match="the weights after epoch 1 are kept"):
@@ -166,8 +166,9 @@ def test_data_that_changed_since_the_plan_is_refused(tiny, tmp_path):
 
 def test_models_that_would_be_misread_are_refused(tiny, texts, tmp_path):
     tiny.model.config.problem_type = "multi_label_classification"
-    with pytest.raises(UserError, match="any number of labels"):
-        tiny.predict(texts)
+    for ask in (lambda: tiny.predict(texts, make_task().output), lambda: make_task().asked_of(tiny)):
+        with pytest.raises(UserError, match="any number of labels"):
+            ask()
     with pytest.raises(UserError, match="half precision"):
         load(tiny.model.half(), tokenizer=tiny.tokenizer)
     folder = Path(shutil.copytree(source.POCKET, tmp_path / "decoder"))

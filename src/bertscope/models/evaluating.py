@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 def best_device() -> torch.device:
     """The GPU where there is one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def at_least_single(values: Tensor) -> Tensor:
+    """The same in single precision where a training has them in half; a model in double keeps its digits."""
+    return values if values.dtype == torch.float64 else values.float()
 
 
 @contextmanager

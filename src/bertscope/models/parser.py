@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from bertscope.core.errors import UserError
 from bertscope.models.batches import Batch
 from bertscope.models.config_notes import PARSER, notes_in
+from bertscope.models.evaluating import at_least_single
 from bertscope.models.new_task_head import with_new_task_head
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def of_words(states: Tensor, words: Tensor, numbers: Tensor) -> Tensor:
 
 def arc_scores(model: Any, vectors: Tensor, counts: Tensor) -> Tensor:
     """[row, word, 1 + word]: scores of each word's governors; -inf for itself and for what is behind the sentence."""
-    return possible(model.parser.arcs(vectors).float(), counts)
+    return possible(at_least_single(model.parser.arcs(vectors)), counts)
 
 
 def possible(scores: Tensor, counts: Tensor) -> Tensor:

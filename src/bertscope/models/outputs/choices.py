@@ -35,6 +35,7 @@ class Candidates(ModelOutput):
     task_head = "multiple-choice"
     rows_stand_alone = False
     padding = NO_CANDIDATE
+    axes = ("batch", "candidates", "length")
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
@@ -76,9 +77,12 @@ class Candidates(ModelOutput):
         right = self.output.gold(examples)[example, 0] if gold and self.output else None
         return Rows(tokens, example, truncated, right)
 
+    def called_with(self, batch: RowBatch) -> dict[str, Tensor]:
+        return self.encoder.shaped(batch.inputs)
+
     def run(self, batch: RowBatch) -> Tensor:
         """A number for each candidate, [example, most]; `NO_CANDIDATE` where there is none."""
-        scores = self.encoder.model(**self.encoder.shaped(batch.inputs)).logits.float()[:, 0]
+        scores = self.encoder.model(**self.called_with(batch)).logits.float()[:, 0]
         counts = torch.bincount(batch.owner, minlength=len(batch.examples))
         place = torch.arange(len(scores), device=scores.device) - (counts.cumsum(0) - counts)[batch.owner]
         found = scores.new_full((len(counts), int(counts.max())), NO_CANDIDATE)

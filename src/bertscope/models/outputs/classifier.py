@@ -14,6 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
 from bertscope.models.classifier_form import ClassifierForm
+from bertscope.models.evaluating import at_least_single
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.base import ModelOutput, RowBatch
@@ -60,7 +61,7 @@ class Classifier(ModelOutput):
         return (self.encoder.model.config.num_labels,)
 
     def run(self, batch: RowBatch) -> Tensor:
-        return self.encoder.model(**batch.inputs).logits.float()
+        return at_least_single(self.encoder.model(**batch.inputs).logits)
 
     def outputs(self, raw: Tensor, batch: RowBatch) -> Tensor:
         return raw

@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
+from bertscope.models.evaluating import at_least_single
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
 from bertscope.models.span_head import best_spans, with_span_head
@@ -69,7 +70,8 @@ class SpanAnswers(ModelOutput):
         possible = (batch.segments == 1) & ~batch.added
         possible[:, 0] = True
         start, end = (
-            each.float().masked_fill(~possible, -torch.inf) for each in (found.start_logits, found.end_logits)
+            at_least_single(each).masked_fill(~possible, -torch.inf)
+            for each in (found.start_logits, found.end_logits)
         )
         return start, end
 

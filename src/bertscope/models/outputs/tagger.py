@@ -16,6 +16,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import SILENT, Output
 from bertscope.models.batches import WINDOW
+from bertscope.models.evaluating import at_least_single
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
@@ -117,7 +118,7 @@ class Tagger(ModelOutput):
         return (many,) if (windows > 1).any() else ()
 
     def run(self, batch: WordBatch) -> Tensor:  # type: ignore[override]
-        logits = self.encoder.model(**batch.inputs).logits.float()
+        logits = at_least_single(self.encoder.model(**batch.inputs).logits)
         assert batch.at is not None and batch.read is not None
         return logits.flatten(0, 1)[batch.at].where(batch.read[..., None], SILENT)
 
