@@ -12,7 +12,7 @@ from bertscope.models.export import OnnxModel, export_onnx, quantise
 from bertscope.models.latency import sample_batches
 from bertscope.models.outputs.kinds import MODEL_OUTPUTS, model_output
 from bertscope.training.task_kinds import with_task_head
-from planted_outputs import PLANTED
+from planted_kinds import PLANTED
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxscript")

@@ -55,11 +55,11 @@ def tiny_config(name: str, **changes: Any) -> Any:
     return AutoConfig.for_model(name, **common | CONFIGS[name] | changes)
 
 
-def tiny_model(name: str, **changes: Any) -> Any:
+def tiny_model(name: str, form: Any = AutoModelForSequenceClassification, **changes: Any) -> Any:
     """A model of that family with weights large enough that every part matters."""
     config = tiny_config(name, **changes)
     generator = torch.Generator().manual_seed(11)
-    model = AutoModelForSequenceClassification.from_config(config).eval()
+    model = form.from_config(config).eval()
     with torch.no_grad():  # families start their weights differently: give them all the same spread, biases too
         for parameter in model.parameters():
             noise = torch.randn(parameter.shape, generator=generator)

@@ -4,9 +4,12 @@ short; and which of all combinations are always tried."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
+
+from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification
 
 from bertscope.core import registry
 from bertscope.core.examples import Examples
@@ -70,8 +73,10 @@ def _pairs(one: Combination) -> Iterator[tuple[Any, ...]]:
 def models(kind: str, family: str, tokenizer: Any) -> tuple[Encoder, Encoder, Task]:
     """A tiny random encoder, the same with the kind's task head, and the task."""
     task = PLANTED[kind].task(ROWS)
-    base = load(tiny_model(family).to(DEVICE), tokenizer=tokenizer)
-    return base, with_task_head(base, task, seed=3), task
+    asked = task.by_vectors() if kind == "vectors" else replace(task, kind=kind)
+    form = AutoModelForMaskedLM if kind == "masked" else AutoModelForSequenceClassification
+    base = load(tiny_model(family, form).to(DEVICE), tokenizer=tokenizer)
+    return base, with_task_head(base, asked, seed=3), task if kind == "one_logit" else asked
 
 
 def answered(name: str, base: Encoder, model: Encoder, task: Task, folder: Path) -> Result:

@@ -18,7 +18,7 @@ SAMPLE = sample(EVERY)
 def test_the_sample_has_every_kind_question_and_family_and_most_pairs() -> None:
     assert len(SAMPLE) == len(set(SAMPLE)) == 40 and set(SAMPLE) <= set(EVERY)
     assert [{*column} for column in zip(*SAMPLE, strict=True)] == [{*PLANTED}, {*SETTINGS}, {*FAMILIES}]
-    assert len({(kind, family) for kind, _, family in SAMPLE}) == len(PLANTED) * len(FAMILIES)
+    assert len({(kind, family) for kind, _, family in SAMPLE}) >= 0.9 * len(PLANTED) * len(FAMILIES)
     assert sample(EVERY) == SAMPLE, "the same every time"
 
 

@@ -51,8 +51,14 @@ def right_pieces(tokenizer: Any, examples: Examples, max_length: int) -> np.ndar
 
 def guesses(encoder: Encoder, inputs: Mapping[str, Tensor], masked: Tensor) -> Tensor:
     """What a masked language model says of the masked tokens alone, [masked token, vocabulary], row by row."""
+    if not hasattr(encoder.model, "get_output_embeddings"):  # an ONNX file gives all that it has
+        return guessed(encoder.model(**inputs))[masked]
     with _guessing_only(encoder, masked):
-        output = encoder.model(**inputs)
+        return guessed(encoder.model(**inputs))
+
+
+def guessed(output: Any) -> Tensor:
+    """The guesses among what a model gives: one that was also trained on next sentences calls them otherwise."""
     return output.prediction_logits if "prediction_logits" in output else output.logits
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import Output
-from bertscope.models.masked_words import guesses, mask_words, right_pieces
+from bertscope.models.masked_words import guessed, guesses, mask_words, right_pieces
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
 from bertscope.models.own_task_head import with_own_task_head
@@ -56,6 +57,17 @@ class _Guesses:
         return self.per_row(torch.ones_like(like), rows).clamp_min(1)
 
 
+class _Guessing(nn.Module):
+    """A masked language model that takes tensors in an order and gives its guesses."""
+
+    def __init__(self, model: nn.Module, reads: Sequence[str]) -> None:
+        super().__init__()
+        self.model, self._reads = model, tuple(reads)
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor]:
+        return (guessed(self.model(**dict(zip(self._reads, inputs, strict=True)))),)
+
+
 class GuessedWords(ModelOutput):
     """A row for each example, with [MASK] in the place of masked pieces; the marks say what stood there."""
 
@@ -89,6 +101,9 @@ class GuessedWords(ModelOutput):
         tokens, pieces = mask_words(self.encoder.tokenizer, examples, self.encoder.max_length)
         # What lies behind a row's end is 0 in marks, and means nothing there.
         return Rows.plain(tokens, right=pieces - NOTHING)
+
+    def deployed(self, model: nn.Module) -> nn.Module:
+        return _Guessing(model, self.reads)
 
     def run(self, batch: RowBatch) -> _Guesses:
         right = batch.marks["right"] + NOTHING

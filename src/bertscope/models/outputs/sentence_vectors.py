@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from bertscope.core.errors import UserError
@@ -18,6 +19,7 @@ from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import from_teacher
 from bertscope.models.own_task_head import as_embedder
 from bertscope.models.sentence_vectors import pooled
+from bertscope.models.words import special_ids
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder, TaskHead
@@ -34,6 +36,7 @@ class Cosines(ModelOutput):
     by_itself = False
     rows_stand_alone: ClassVar[bool] = False
     padding = 0
+    gives = ("sentence_embedding",)
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
@@ -62,10 +65,16 @@ class Cosines(ModelOutput):
         right = np.repeat(self.output.gold(examples), 2) if gold and self.output else None
         return Rows(replace(tokens, encodings=()), example, truncated, right)
 
+    def deployed(self, model: nn.Module) -> nn.Module:
+        return _Embedding(model.base_model, self.encoder, self.reads)
+
     def run(self, batch: RowBatch) -> Tensor:
-        """The vectors of texts [row, d]: what is exported."""
-        states = self.encoder.model.base_model(**batch.inputs).last_hidden_state.float()
-        own = getattr(self.encoder, "sentence", None)
+        """The vectors of texts [row, d]."""
+        model = self.encoder.model
+        if not hasattr(model, "base_model"):  # an ONNX file, which gives them
+            return model(**batch.inputs).sentence_embedding
+        states = model.base_model(**batch.inputs).last_hidden_state.float()
+        own = self.encoder.sentence
         return pooled(states, batch.special, "mean") if own is None else own(states, batch.inputs["attention_mask"])
 
     def outputs(self, raw: Tensor, batch: RowBatch) -> Tensor:
@@ -82,6 +91,23 @@ class Cosines(ModelOutput):
 
     def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
         return from_teacher(_cosines(raw)[:, None], teacher, temperature)
+
+
+class _Embedding(nn.Module):
+    """An encoder that takes tensors in an order and gives its texts' vectors: `Cosines.run` without a batch."""
+
+    def __init__(self, model: nn.Module, encoder: Encoder, reads: Sequence[str]) -> None:
+        super().__init__()
+        self.model, self._sentence, self._reads = model, encoder.sentence, tuple(reads)
+        self.register_buffer("special", torch.tensor(special_ids(encoder.tokenizer)), persistent=False)
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor]:
+        named = dict(zip(self._reads, inputs, strict=True))
+        states, mask = self.model(**named).last_hidden_state, named["attention_mask"]
+        if self._sentence is not None:
+            return (self._sentence(states, mask),)
+        special = (named["input_ids"][..., None] == self.special).any(-1) | (mask == 0)
+        return (pooled(states, special, "mean"),)
 
 
 def _cosines(vectors: Tensor) -> Tensor:
