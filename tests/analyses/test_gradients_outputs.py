@@ -1,4 +1,4 @@
-"""Gradients at the gates for outputs that aren't classes or scores: finite differences, which only doubles can tell."""
+"""Gradients at the gates for outputs beside classes and scores: finite differences, which need doubles."""
 
 from __future__ import annotations
 

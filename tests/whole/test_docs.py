@@ -45,8 +45,10 @@ def test_every_setting_of_every_question_is_a_documented_flag(name):
 
 def test_the_drift_test_sees_drift():
     table = tables()["finetune"]
-    batch = "Examples per batch; a step has one, unless `accumulate` says more."
-    assert f"| `--batch-size` | a number | `32` | {batch} |" in table
+    assert (
+        "| `--batch-size` | a number | `32` | Examples per batch; a step has one, unless `accumulate` says more. |"
+        in table
+    )
     assert "| `--keep` | `last`, `best` | `last` |" in table
     assert "--store" not in table and "--store" in tables()[SHARED]
     assert takes(tuple[int, ...]) == "a number; one or more"
