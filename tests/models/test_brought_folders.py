@@ -11,6 +11,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from bertscope.core.errors import UserError
+from bertscope.data.outputs import output_of
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from families import CONFIGS, tiny_config
@@ -109,7 +110,7 @@ def test_a_model_that_chooses_opens(family, tmp_path, pocket):
     assert encoder.record.is_one_training and encoder.labels == ()
     assert load(tmp_path, tokenizer=pocket.tokenizer, task_head="none").task_head == "none"
     with pytest.raises(UserError, match=r"has no classifier on top \(it is: multiple-choice"):
-        encoder.predict(TEXTS)
+        encoder.predict(TEXTS, output_of("classification", "toy", ("bad", "good"), "accuracy"))
 
 
 def test_questions_about_attention_take_it(tmp_path, command, pocket):
