@@ -35,7 +35,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "shrink": {"target": "50%", "step": 0.5, "onnx": False, "force": True, **_LEARN},
     "scratch": {"patterns": False, **_LEARN},
     "truncate": {"remove": ("1",), **_LEARN},
-    "freeze": {"sets": ("encoder",), "movement": False, **_LEARN},
+    "freeze": {"sets": ("embeddings,1",), "movement": False, **_LEARN},
     "lottery": {"patterns": False, "force": True, "share": 0.5, "threshold": 0.5, **_LEARN},
     "bias": {"words": ("with",), "swap": ("old/long", "happy/poor", "good/bad"), **_LEARN},
     "redundancy": {"together": ("head:1.1",), "pairs": 2, "repeats": 100},

@@ -53,7 +53,7 @@ def _outputs() -> str:
         "|---|---|---|---|---|",
     ]
     for kind in OUTPUTS:
-        output = output_of(kind, "", (), METRICS[kind][0])
+        output = output_of(kind, "", ("B-PER",) if kind == "tokens" else (), METRICS[kind][0])
         head, metrics = MODEL_OUTPUTS[kind].task_head, ", ".join(METRICS[kind])
         rows.append(f"| `{kind}` | {head} | {metrics} | {output.loss} | {output.blind_answer} |")
     return "\n".join([*rows, ""])

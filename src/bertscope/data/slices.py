@@ -15,7 +15,7 @@ _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
 
 
 def mentions(examples: Examples, words: Iterable[str]) -> np.ndarray:
-    """Which examples have one of the words in either text, as booleans.
+    """Which examples have one of the words in either text, or in a candidate, as booleans.
 
     Words are matched whole ("man" isn't in "woman", but is in "man's"), upper and lower case alike, with either
     apostrophe. A phrase may have any white space between its words.
@@ -24,6 +24,10 @@ def mentions(examples: Examples, words: Iterable[str]) -> np.ndarray:
     found = np.array([bool(pattern.search(_folded(text))) for text in examples.text], dtype=bool)
     if examples.pair is not None:
         found |= np.array([bool(pattern.search(_folded(text))) for text in examples.pair], dtype=bool)
+    if examples.choices is not None:
+        found |= np.array(
+            [any(pattern.search(_folded(text)) for text in row) for row in examples.choices], dtype=bool
+        )
     return found
 
 

@@ -77,7 +77,7 @@ class Swap:
 
 def swapped(examples: Examples, pairs: Sequence[str] = ()) -> tuple[np.ndarray, Examples]:
     """The positions of the examples in which the swap changes a word, and those examples with their words exchanged,
-    in both texts alike. Words that a source marks are as many as before, and keep what it says of them, but for their
+    in both texts, and in all candidates, alike. Words that a source marks are as many as before, and keep what it says of them, but for their
     gender. Where answers are places in the second text, only examples are given in which that stays as it is: places
     move with its words."""
     swap = Swap(pairs)
@@ -87,6 +87,10 @@ def swapped(examples: Examples, pairs: Sequence[str] = ()) -> tuple[np.ndarray, 
     if pair is not None and examples.pair is not None:
         second = np.array([new != old for new, old in zip(pair, examples.pair, strict=True)], dtype=bool)
         changed = changed & ~second if examples.answers is not None else changed | second
+    choices = None
+    if examples.choices is not None:
+        choices = tuple(tuple(map(swap, row)) for row in examples.choices)
+        changed |= np.array([new != old for new, old in zip(choices, examples.choices, strict=True)], dtype=bool)
     words = None
     if examples.words is not None:
         ends = examples.first_words or map(len, examples.words)
@@ -94,8 +98,8 @@ def swapped(examples: Examples, pairs: Sequence[str] = ()) -> tuple[np.ndarray, 
             swap.words(row[:end]) + swap.words(row[end:]) for row, end in zip(examples.words, ends, strict=True)
         )
     other = replace(
-        examples, text=tuple(text), pair=None if pair is None else tuple(pair), words=words,
-        marks={kind: marks for kind, marks in examples.marks.items() if kind != "gender"},
+        examples, text=tuple(text), pair=None if pair is None else tuple(pair), choices=choices,
+        words=words,         marks={kind: marks for kind, marks in examples.marks.items() if kind != "gender"},
     )  # fmt: skip
     at = np.flatnonzero(changed)
     return at, other.take(at)

@@ -101,6 +101,8 @@ class Training:
         batches = math.ceil(len(self.lengths) / settings.batch_size)
         self.steps_per_epoch = math.ceil(batches / settings.accumulate)
         self.trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        if not self.trained:
+            raise UserError(f"all of {encoder.name} is frozen: nothing is left to train; freeze less of it")
         self.optimizer = _adamw(self.trained, settings.learning_rate, settings.weight_decay)
         self.checkpoint = None if out is None else Checkpoint.of(out)
         # What tells this training from another one that would write to the same place.

@@ -125,7 +125,9 @@ scratch = Question(
     inputs={**dict.fromkeys(TRAININGS, RESULTS), "untuned": RESULTS, "task": TASK},
     optional={"shapes": RESULTS},
     given={"base": MODEL, "task": TASK},
-    scoring=Scoring(),
+    scoring=Scoring(
+        refuses={"vectors": "nothing is on top of the encoder: where all of it is frozen, nothing is left to train"}
+    ),
     version=4,
     main="score",
     better="higher",

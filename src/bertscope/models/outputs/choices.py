@@ -19,6 +19,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import NO_CANDIDATE, Examples
 from bertscope.core.output import Output
 from bertscope.models.batches import tokenise
+from bertscope.models.evaluating import at_least_single
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
@@ -82,7 +83,7 @@ class Candidates(ModelOutput):
 
     def run(self, batch: RowBatch) -> Tensor:
         """A number for each candidate, [example, most]; `NO_CANDIDATE` where there is none."""
-        scores = self.encoder.model(**self.called_with(batch)).logits.float()[:, 0]
+        scores = at_least_single(self.encoder.model(**self.called_with(batch)).logits)[:, 0]
         counts = torch.bincount(batch.owner, minlength=len(batch.examples))
         place = torch.arange(len(scores), device=scores.device) - (counts.cumsum(0) - counts)[batch.owner]
         found = scores.new_full((len(counts), int(counts.max())), NO_CANDIDATE)

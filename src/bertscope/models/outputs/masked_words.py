@@ -14,6 +14,7 @@ from torch.nn.functional import cross_entropy
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import Output
+from bertscope.models.evaluating import at_least_single
 from bertscope.models.masked_words import guessed, guesses, mask_words, right_pieces
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
@@ -110,7 +111,7 @@ class GuessedWords(ModelOutput):
         masked = right != NOTHING
         row, _ = masked.nonzero(as_tuple=True)
         place = (masked.cumsum(1) - 1)[masked]
-        return _Guesses(guesses(self.encoder, batch.inputs, masked).float(), right[masked], row, place)
+        return _Guesses(at_least_single(guesses(self.encoder, batch.inputs, masked)), right[masked], row, place)
 
     def double(self, raw: _Guesses) -> _Guesses:
         return replace(raw, exact=True)

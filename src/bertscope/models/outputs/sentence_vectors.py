@@ -15,6 +15,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
 from bertscope.models.batches import tokenise
+from bertscope.models.evaluating import at_least_single
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import from_teacher
 from bertscope.models.own_task_head import as_embedder
@@ -73,7 +74,7 @@ class Cosines(ModelOutput):
         model = self.encoder.model
         if not hasattr(model, "base_model"):  # an ONNX file, which gives them
             return model(**batch.inputs).sentence_embedding
-        states = model.base_model(**batch.inputs).last_hidden_state.float()
+        states = at_least_single(model.base_model(**batch.inputs).last_hidden_state)
         own = self.encoder.sentence
         return pooled(states, batch.special, "mean") if own is None else own(states, batch.inputs["attention_mask"])
 
