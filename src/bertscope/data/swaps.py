@@ -77,9 +77,9 @@ class Swap:
 
 def swapped(examples: Examples, pairs: Sequence[str] = ()) -> tuple[np.ndarray, Examples]:
     """The positions of the examples in which the swap changes a word, and those examples with their words exchanged,
-    in both texts, and in all candidates, alike. Words that a source marks are as many as before, and keep what it says of them, but for their
-    gender. Where answers are places in the second text, only examples are given in which that stays as it is: places
-    move with its words."""
+    in both texts, and in all candidates, alike. Words that a source marks are as many as before, and keep what it
+    says of them, but for their gender. Where answers are places in the second text, only examples are given in which
+    that stays as it is: places move with its words."""
     swap = Swap(pairs)
     text = [swap(one) for one in examples.text]
     pair = None if examples.pair is None else [swap(one) for one in examples.pair]
@@ -99,7 +99,7 @@ def swapped(examples: Examples, pairs: Sequence[str] = ()) -> tuple[np.ndarray, 
         )
     other = replace(
         examples, text=tuple(text), pair=None if pair is None else tuple(pair), choices=choices,
-        words=words,         marks={kind: marks for kind, marks in examples.marks.items() if kind != "gender"},
+        words=words, marks={kind: marks for kind, marks in examples.marks.items() if kind != "gender"},
     )  # fmt: skip
     at = np.flatnonzero(changed)
     return at, other.take(at)
