@@ -1,4 +1,4 @@
-"""A task as whoever asks for it wants it: scored by another metric, with fewer rows."""
+"""A task as whoever asks for it wants it: scored by another metric, read in windows, with fewer rows."""
 
 from __future__ import annotations
 
@@ -35,6 +35,15 @@ def with_threshold(task: Task, options: TaskOptions) -> Task:
     if task.kind != "several":
         raise UserError(f"a threshold is for several labels a text, and {task.name} is {task.kind}; leave it out")
     return replace(task, threshold=float(np.log(options.label_threshold / (1 - options.label_threshold))))
+
+
+def with_windows(task: Task, options: TaskOptions) -> Task:
+    """The task, with long texts read in windows if the user asks for it."""
+    if not options.windows:
+        return task
+    if task.kind not in ("classification", "regression", "several"):
+        raise UserError(f"windows are for labels and scores of texts, and {task.name} is {task.kind}; leave them out")
+    return replace(task, windows=options.windows)
 
 
 def few(examples: Examples, kind: Kind, options: TaskOptions) -> Examples:

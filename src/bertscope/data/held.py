@@ -113,7 +113,7 @@ class HeldTask(_Held, TaskSource):
     given: Task
 
     def __post_init__(self) -> None:
-        self.refuse_others(*CORPUS_OPTIONS, "metric", "label_threshold", "without", "at_random")
+        self.refuse_others(*CORPUS_OPTIONS, "metric", "label_threshold", "windows", "without", "at_random")
 
     @property
     def needs_model(self) -> bool:

@@ -45,6 +45,9 @@ class ReadOptions:
     """Leave out rows that can't be used, and count them, instead of stopping at the first."""
     metric: MetricName | None = None
     """The metric that decides; the task's own otherwise."""
+    windows: int = 0
+    """Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average
+    what the model says of them; 0 truncates them."""
     label_threshold: float | None = None
     """Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise."""
 
@@ -82,6 +85,8 @@ class TaskOptions(ReadOptions):
             raise UserError(f"at_random is {self.at_random}; give a seed of 0 or more, and the words of `without`")
         if self.several is not None and (not self.several or self.several.isalnum()):
             raise UserError(f"several is {self.several!r}; give the sign that stands between labels, such as '|'")
+        if self.windows < 0:
+            raise UserError(f"windows is {self.windows}; give how many of a long text are read, or 0 to truncate it")
         if self.label_threshold is not None and not 0 < self.label_threshold < 1:
             given = f"{self.label_threshold:g}"
             raise UserError(f"label_threshold is {given}; give a probability between 0 and 1, such as 0.5")

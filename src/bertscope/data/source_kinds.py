@@ -17,7 +17,7 @@ from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
 from bertscope.core.step import Root
 from bertscope.data import demo
-from bertscope.data.as_asked import few, with_metric, with_threshold
+from bertscope.data.as_asked import few, with_metric, with_threshold, with_windows
 from bertscope.data.assemble import Material, make_task, noting_repeats
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.columns import find_columns
@@ -78,7 +78,7 @@ class TaskSource(Source):
         """The task, with everything that the options ask for."""
         options = self.options
         with explained(self.name):
-            task = with_threshold(with_metric(self._task(), options), options)
+            task = with_windows(with_threshold(with_metric(self._task(), options), options), options)
         train, validation, test = (
             few(part, task.kind, options) for part in (task.train, task.validation, task.test)
         )  # fmt: skip
@@ -140,7 +140,7 @@ class Demo(TaskSource):
         name, options = str(self.name), self.options
         if self.can_train:
             return super()._examples(split)
-        options.refuse(name, *COLUMNS, "root", "metric", "several", "choices", "label_threshold")
+        options.refuse(name, *COLUMNS, "root", "metric", "several", "choices", "label_threshold", "windows")
         return replace(few(demo.examples(name, split, options.seed), "regression", options), name=name)
 
     def _refuse_columns(self) -> None:

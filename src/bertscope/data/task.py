@@ -21,6 +21,7 @@ from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value
 from bertscope.data.metrics import refuse_not_finite
 from bertscope.data.outputs import output_of
+from bertscope.data.outputs.classes import Classes
 from bertscope.data.outputs.masked_words import MaskedWords
 from bertscope.data.outputs.scores import OneScore, summary
 from bertscope.data.outputs.several import SeveralLabels
@@ -58,6 +59,9 @@ class Task:
     """One of those that `metrics.METRICS` has for the kind."""
     notes: tuple[str, ...] = ()
     """What a reader must know about how the data was read."""
+    windows: int = 0
+    """Of labels and scores: in how many windows a text is read at most that is longer than the model allows; 0
+    truncates it."""
     threshold: float | None = None
     """Of several labels a text: above which log-odds a label is given (0 is a probability of .5). None: each model
     that is asked has its own, the best on the validation set; see `decided_by`."""
@@ -71,8 +75,10 @@ class Task:
     def output(self) -> Output:
         """What a prediction is here."""
         output = output_of(self.kind, self.name, self.labels, self.metric)
+        if isinstance(output, Classes | OneScore | SeveralLabels) and self.windows:
+            output = replace(output, windows=self.windows)
         if isinstance(output, SeveralLabels) and self.threshold is not None:
-            return replace(output, threshold=self.threshold)
+            output = replace(output, threshold=self.threshold)
         return output
 
     def asked_of(self, model: Answering) -> Task:
@@ -139,7 +145,8 @@ class Task:
     def fingerprint(self) -> str:
         """The digest of what a model fine-tuned on this task learns from and is chosen by."""
         splits = [[split.text, split.pair, self.output.learnt(split)] for split in (self.train, self.validation)]
-        return digest_text(canonical_json([self.labels, splits]))
+        read = [self.labels, splits, *([self.windows] if self.windows else [])]
+        return digest_text(canonical_json(read))
 
     def outputs(self, predicted: Predictions | np.ndarray) -> np.ndarray:
         """A model's outputs [..., n, ...] in the order of the task's labels."""

@@ -1,4 +1,4 @@
-"""A question and a text in which its answer stands, as a model reads them: the text in windows, where it is long.
+"""Texts that are longer than a model reads, in windows: a question's text, in which its answer stands, or any text.
 
 Neighbouring windows share a quarter of the model's length, so that a short answer is whole in at least one of them.
 Words that the source marks are passed over: answers are counted in characters of the text itself.
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from transformers import BatchEncoding
 
 from bertscope.core.examples import Examples
 from bertscope.models.batches import Tokens, lay_out
@@ -61,6 +62,40 @@ def windowed(tokenizer: Any, examples: Examples, max_length: int) -> Windows:
     return Windows(
         replace(tokens, encodings=()), example, spans, inside, shortened
     )  # encodings are thousands of things
+
+
+@dataclass(frozen=True)
+class TextWindows:
+    """Texts, or pairs of texts, as a model reads them to their end, or nearly so."""
+
+    tokens: Tokens
+    """A row for each window."""
+    example: np.ndarray
+    """[window]: the example it is of; those of one example follow each other."""
+    truncated: np.ndarray
+    """[example]: whether its end isn't read."""
+
+
+def text_windows(tokenizer: Any, examples: Examples, max_length: int, most: int) -> TextWindows:
+    """Tokenise texts in at most so many windows each. Of a pair the second text is read in windows, each with the
+    first, which may have half of the model's length."""
+    texts: tuple[Any, ...] = (list(examples.text),)
+    shortened = np.zeros(len(examples), bool)
+    if examples.pair is not None:
+        first, shortened = _shortened(tokenizer, examples.text, max_length // 2)
+        texts = (first, list(examples.pair))
+    coded = tokenizer(
+        *texts, truncation="only_first" if examples.pair is None else "only_second", max_length=max_length,
+        stride=max_length // _SHARED, return_overflowing_tokens=True, return_special_tokens_mask=True,
+    )  # fmt: skip
+    example = np.array(coded.pop("overflow_to_sample_mapping"), dtype=np.int64)
+    place = np.arange(len(example)) - np.searchsorted(example, example)
+    kept = np.flatnonzero(place < most)
+    some = BatchEncoding(
+        {name: [rows[at] for at in kept] for name, rows in coded.items()}, [coded.encodings[at] for at in kept]
+    )
+    tokens = lay_out(tokenizer, some, Examples(examples.ids, examples.text, examples.pair))
+    return TextWindows(replace(tokens, encodings=()), example[kept], shortened | (np.bincount(example) > most))
 
 
 def targets(windows: Windows, answers: np.ndarray) -> np.ndarray:

@@ -23,6 +23,8 @@ class Classes:
     """The task's name, for messages."""
     labels: tuple[str, ...]
     metric: str
+    windows: int = 0
+    """In how many windows a text is read at most that is longer than the model allows; 0 truncates it."""
 
     kind = "classification"
     loss = "cross-entropy"

@@ -22,6 +22,8 @@ class OneScore:
     task: str
     """The task's name, for messages."""
     metric: str
+    windows: int = 0
+    """In how many windows a text is read at most that is longer than the model allows; 0 truncates it."""
 
     kind = "regression"
     loss = "squared error"

@@ -28,6 +28,8 @@ class SeveralLabels:
     """The task's name, for messages."""
     labels: tuple[str, ...]
     metric: str
+    windows: int = 0
+    """In how many windows a text is read at most that is longer than the model allows; 0 truncates it."""
     threshold: float = 0.0
     """In log-odds: 0 is a probability of .5. A label is given where its own are above."""
 

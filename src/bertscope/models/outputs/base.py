@@ -62,6 +62,14 @@ class RowBatch(Batch):
     marks: Mapping[str, Tensor] = field(default_factory=dict)
     """[row, token]: the rows' `marks`, 0 behind a row's end."""
 
+    @property
+    def right(self) -> Any:
+        """[example, ...]: what is right, where an example's rows all say the same."""
+        if len(self.examples) == len(self.owner):
+            return self.gold
+        each = torch.arange(len(self.examples), device=self.owner.device)
+        return self.gold[torch.searchsorted(self.owner, each)]
+
     def per_example(self, values: Tensor) -> Tensor:
         """Values of rows [row, ...], added up for each example [example, ...]."""
         if len(self.examples) == len(self.owner):

@@ -17,7 +17,8 @@ from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.evaluating import at_least_single
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.new_task_head import with_classifier
-from bertscope.models.outputs.base import ModelOutput, RowBatch
+from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
+from bertscope.models.windows import text_windows
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -60,8 +61,36 @@ class Classifier(ModelOutput):
     def width(self, examples: Examples) -> tuple[int, ...]:
         return (self.encoder.model.config.num_labels,)
 
+    @property
+    def windows(self) -> int:
+        """In how many windows a long text is read at most; 0 where it is truncated."""
+        return getattr(self.output, "windows", 0)
+
+    @property
+    def rows_stand_alone(self) -> bool:  # type: ignore[override]
+        return not self.windows
+
+    def rows(self, examples: Examples, *, gold: bool = False) -> Rows:
+        if not self.windows:
+            return super().rows(examples, gold=gold)
+        read = text_windows(self.encoder.tokenizer, examples, self.encoder.max_length, self.windows)
+        right = self.output.gold(examples)[read.example] if gold and self.output else None
+        return Rows(read.tokens, read.example, read.truncated, right)
+
+    def notes_on_scored(self, examples: Examples) -> tuple[str, ...]:
+        if not self.windows:
+            return ()
+        read = text_windows(self.encoder.tokenizer, examples, self.encoder.max_length, self.windows)
+        several = int((np.bincount(read.example) > 1).sum())
+        note = f"{several} test texts are longer than {self.encoder.max_length} tokens and read in windows"
+        return (f"{note}, {self.windows} at most: what is said of these is averaged",) if several else ()
+
     def run(self, batch: RowBatch) -> Tensor:
-        return at_least_single(self.encoder.model(**batch.inputs).logits)
+        """The mean over an example's windows, where it has several."""
+        logits = at_least_single(self.encoder.model(**batch.inputs).logits)
+        if len(batch.examples) == len(batch.owner):
+            return logits
+        return batch.per_example(logits) / batch.per_example(torch.ones_like(logits[:, :1]))
 
     def outputs(self, raw: Tensor, batch: RowBatch) -> Tensor:
         return raw
@@ -105,8 +134,8 @@ class OneLabel(Classifier):
         self._weights = balanced_weights(self.output.gold(train), len(self.output.labels)).to(self.encoder.device)
 
     def losses(self, raw: Tensor, batch: RowBatch) -> tuple[Tensor, Tensor]:
-        found = cross_entropy(raw[:, self._order], batch.gold, reduction="none")
-        weights = torch.ones_like(found) if self._weights is None else self._weights[batch.gold].to(found.dtype)
+        found = cross_entropy(raw[:, self._order], batch.right, reduction="none")
+        weights = torch.ones_like(found) if self._weights is None else self._weights[batch.right].to(found.dtype)
         return found * weights, weights
 
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
@@ -124,7 +153,7 @@ class Score(Classifier):
         return with_classifier(base, (), **how)
 
     def losses(self, raw: Tensor, batch: RowBatch) -> tuple[Tensor, Tensor]:
-        found = (raw[:, 0] - batch.gold.to(raw.dtype)).square()
+        found = (raw[:, 0] - batch.right.to(raw.dtype)).square()
         return found, torch.ones_like(found)
 
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:

@@ -47,7 +47,7 @@ class SecondLabel(Classifier):
         return self._sign * super().run(batch)
 
     def losses(self, raw: Tensor, batch: RowBatch) -> tuple[Tensor, Tensor]:
-        found = binary_cross_entropy_with_logits(raw[:, 0], batch.gold.to(raw.dtype), reduction="none")
+        found = binary_cross_entropy_with_logits(raw[:, 0], batch.right.to(raw.dtype), reduction="none")
         return found, torch.ones_like(found)
 
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:

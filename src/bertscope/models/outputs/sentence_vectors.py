@@ -67,7 +67,7 @@ class Cosines(ModelOutput):
         return Rows(replace(tokens, encodings=()), example, truncated, right)
 
     def deployed(self, model: nn.Module) -> nn.Module:
-        return _Embedding(model.base_model, self.encoder, self.reads)
+        return _Embedding(model, self.encoder, self.reads)
 
     def run(self, batch: RowBatch) -> Tensor:
         """The vectors of texts [row, d]."""
@@ -99,7 +99,9 @@ class _Embedding(nn.Module):
 
     def __init__(self, model: nn.Module, encoder: Encoder, reads: Sequence[str]) -> None:
         super().__init__()
-        self.model, self._sentence, self._reads = model, encoder.sentence, tuple(reads)
+        base: Any = model.base_model
+        self.model, self._sentence, self._reads = base, encoder.sentence, tuple(reads)
+        self.special: Tensor
         self.register_buffer("special", torch.tensor(special_ids(encoder.tokenizer)), persistent=False)
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor]:

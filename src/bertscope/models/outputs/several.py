@@ -43,7 +43,7 @@ class EachLabel(Classifier):
 
     def losses(self, raw: Tensor, batch: RowBatch) -> tuple[Tensor, Tensor]:
         ordered = raw[:, self._order]
-        found = binary_cross_entropy_with_logits(ordered, batch.gold.to(raw.dtype), reduction="none")
+        found = binary_cross_entropy_with_logits(ordered, batch.right.to(raw.dtype), reduction="none")
         return found.sum(1), torch.full_like(found[:, 0], found.shape[1])
 
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
