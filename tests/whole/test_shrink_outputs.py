@@ -11,7 +11,8 @@ from bertscope.experiments.shrink.question import ShrinkConfig, shrink
 from bertscope.models.export import OnnxModel
 from bertscope.models.load import load
 from bertscope.models.outputs.kinds import MODEL_OUTPUTS
-from planted_outputs import PLANTED, ROWS
+from planted_kinds import PLANTED
+from planted_outputs import ROWS
 
 
 @pytest.mark.usefixtures("clock")
