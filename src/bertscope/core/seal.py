@@ -74,6 +74,11 @@ def read(folder: Path) -> Seal | None:
     try:
         if not path.is_file():
             return None
+    except PermissionError:  # a folder that can't be entered can't be told to be ours
+        return None
+    except OSError as error:
+        raise SealError(f"{FILE} can't be read ({error.strerror})") from error
+    try:
         return _read(path, stamp(path))
     except FileNotFoundError:
         return None
