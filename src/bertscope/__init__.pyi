@@ -113,6 +113,7 @@ def read_task(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     seed: int = 0,
     without: str | Sequence[str] = (),
@@ -141,6 +142,7 @@ def read_task(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
@@ -162,6 +164,7 @@ def read_examples(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     seed: int = 0,
     without: str | Sequence[str] = (),
@@ -186,6 +189,7 @@ def read_examples(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
@@ -215,6 +219,7 @@ def ablate(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -250,6 +255,7 @@ def ablate(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -279,6 +285,7 @@ def bias(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -309,6 +316,7 @@ def bias(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -335,6 +343,7 @@ def change(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -362,6 +371,7 @@ def change(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -416,6 +426,7 @@ def contrast(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -453,6 +464,7 @@ def contrast(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -488,6 +500,7 @@ def contrastive(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -526,6 +539,7 @@ def contrastive(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -561,6 +575,7 @@ def erase(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -600,6 +615,7 @@ def erase(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -627,6 +643,7 @@ def features(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -656,6 +673,7 @@ def features(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -698,6 +716,7 @@ def finetune(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -745,6 +764,7 @@ def finetune(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -778,6 +798,7 @@ def freeze(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -811,6 +832,7 @@ def freeze(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -841,6 +863,7 @@ def geometry(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -875,6 +898,7 @@ def geometry(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -907,6 +931,7 @@ def importance(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -942,6 +967,7 @@ def importance(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -980,6 +1006,7 @@ def lottery(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1018,6 +1045,7 @@ def lottery(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1060,6 +1088,7 @@ def patterns(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1091,6 +1120,7 @@ def patterns(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1125,6 +1155,7 @@ def probe(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1162,6 +1193,7 @@ def probe(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1188,6 +1220,7 @@ def project(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1215,6 +1248,7 @@ def project(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1245,6 +1279,7 @@ def prune(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1279,6 +1314,7 @@ def prune(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1314,6 +1350,7 @@ def redundancy(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1352,6 +1389,7 @@ def redundancy(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1383,6 +1421,7 @@ def relations(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1419,6 +1458,7 @@ def relations(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1447,6 +1487,7 @@ def scratch(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1475,6 +1516,7 @@ def scratch(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1502,6 +1544,7 @@ def sentences(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1532,6 +1575,7 @@ def sentences(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1572,6 +1616,7 @@ def shrink(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1616,6 +1661,7 @@ def shrink(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1647,6 +1693,7 @@ def similarity(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1680,6 +1727,7 @@ def similarity(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1706,6 +1754,7 @@ def states(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1734,6 +1783,7 @@ def states(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1770,6 +1820,7 @@ def structure(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1807,6 +1858,7 @@ def structure(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
@@ -1840,6 +1892,7 @@ def truncate(
     root: str | Path | None = None,
     skip_bad: bool = False,
     metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
     label_threshold: float | None = None,
     data_seed: int = 0,
     store: StoreLike | None = None,
@@ -1874,6 +1927,7 @@ def truncate(
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
         metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
         label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.

@@ -72,8 +72,8 @@ def test_what_a_question_needs_of_its_texts_is_looked_for_first(told, words, sai
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["truncate", "tiny", "--on", "demo/qa", "--no-retrain"], "needs a task of classification or regression"),
-        (["truncate", "tiny", "--on", "demo/qa", "--cross"], "demo/qa is answered by spans: leave them out"),
+        (["bias", "tiny", "--on", "demo/corpus"], "can't be asked of demo/corpus, which is answered by masked"),
+        (["truncate", "tiny", "--on", "demo/qa", "--cross"], "demo/qa has a span-qa on top: leave them out"),
         (["contrast", "tiny", "--on", "good.csv", "--pairs", "pairs"], "good has single texts, not pairs"),
         (["contrast", "tiny", "--on", "good.csv", "--pairs", "triples"], "this needs the label entailment"),
         (["contrast", "tiny", "--on", "demo/qa", "--pairs", "pairs"], "doesn't say which texts belong together"),

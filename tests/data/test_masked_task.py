@@ -12,7 +12,7 @@ from bertscope.core.examples import NOTHING, Examples
 from bertscope.data.corpus import read_data, read_examples
 from bertscope.data.held import task_digest
 from bertscope.data.outputs.masked_words import MaskedWords
-from bertscope.data.read import needs_model, read_task, refuse_unlabelled, task_root
+from bertscope.data.read import read_task, task_root
 from bertscope.data.task import Task
 
 OUTPUT = MaskedWords("own", "accuracy")
@@ -68,10 +68,8 @@ def test_texts_alone_are_tasks_of_masked_words(tmp_path):
     assert [len(read_task(path, limit=2).train), len(read_task(LINES).train)] == [2, 29]
     assert isinstance(read_data(path), Examples) and read_examples(path).text == tuple(LINES), "to look at, as before"
     root = task_root(path)
-    assert needs_model(root) and task_digest(read_task(root.given, **root.options)) == task_digest(task)
+    assert task_digest(read_task(root.given, **root.options)) == task_digest(task)
     assert read_examples(root.given, **root.options).text == task.test.text
-    with pytest.raises(UserError, match="for masked words; this question needs labels or scores"):
-        refuse_unlabelled(root)
 
 
 def test_the_demo_corpus_guesses_words_or_learns_trees():

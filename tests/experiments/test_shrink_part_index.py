@@ -126,7 +126,7 @@ def test_outputs_are_matched_with_labels_by_name(toy_model, toy_task, tmp_path, 
         for name, part in (("train", toy_task.train), ("validation", toy_task.validation), ("test", toy_task.test))
     })  # fmt: skip
     plain = SimpleNamespace(predict=toy_model.predict)
-    monkeypatch.setattr(comparison, "OnnxClassifier", lambda path, encoder: plain)
+    monkeypatch.setattr(comparison, "OnnxModel", lambda path, encoder: plain)
     (tmp_path / "model.onnx").touch()
     in_onnx = Contender.of_onnx("whole_onnx", "", tmp_path / "model.onnx", toy_model, turned)
     for made in (Contender.of("whole", "", toy_model, turned), in_onnx):
@@ -251,7 +251,7 @@ def test_a_cut_that_says_something_else_than_the_mask_is_a_bug(toy_model, toy_ta
 def test_an_onnx_file_that_says_something_else_than_torch_is_a_bug(toy_model, toy_task, tmp_path, monkeypatch):
     work = measure.Shrinking(toy_model, toy_task, BARE, None)
     whole = work.contender("whole", toy_model)
-    monkeypatch.setattr(measure, "export_onnx", lambda encoder, path: path)
+    monkeypatch.setattr(measure, "export_onnx", lambda encoder, path, output=None: path)
     monkeypatch.setattr(measure, "quantise", lambda source, target: target)
     off = {"model.onnx": 0.0, "model-int8.onnx": 0.1}
 

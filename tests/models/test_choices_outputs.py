@@ -24,7 +24,6 @@ from bertscope.experiments.prune.question import prune
 from bertscope.models.judge import judge_without
 from bertscope.models.latency import in_torch, sample_batches
 from bertscope.models.load import load
-from bertscope.models.new_task_head import with_random_weights
 from bertscope.models.outputs.kinds import model_output
 from bertscope.training.finetune.question import FinetuneConfig, check, finetune
 from bertscope.training.objective import Labelled
@@ -33,7 +32,7 @@ from families import CONFIGS, tiny_model
 from planted_task import NEEDED
 
 OFF = [Unit.parse("head:1.1"), Unit.parse("mlp:2")]
-HEADLESS = ("nomic_bert", "eurobert")
+HEADLESS = ("nomic_bert", "eurobert", "gte", "jina_embeddings_v3", "ultrabert")
 """Families for which the library has no head for choices."""
 
 
@@ -141,7 +140,7 @@ def test_a_model_learns_it_and_is_opened_again(tiny, task, tmp_path):
     assert task.score(result.arrays["outputs"]).value == scores["after"]
     in_torch(again)(sample_batches(again, task.test, 4, count=1)[0])
     assert patterns(again, ["a text to look at", "and another"]).table is not None
-    twin = with_random_weights(again, classifier=True)
+    twin = model_output(again, task.output).with_random_weights(0)
     assert twin.task_head == "multiple-choice" and twin.predict(task.test).logits.shape == (60, 4)
 
 
@@ -164,7 +163,7 @@ def test_other_models_and_settings_are_refused(tiny, pocket, task):
         planted_task.task().asked_of(chooser)
     with pytest.raises(UserError, match="chooses among candidate texts; give examples that have some"):
         chooser.predict(["one text"])
-    with pytest.raises(UserError, match="classifier, pooler and dropout are for tasks with labels or scores"):
+    with pytest.raises(UserError, match="classifier, pooler and dropout are for tasks that a classifier answers"):
         check(task, FinetuneConfig(dropout=0.3))
     roformer = with_task_head(load(tiny_model("roformer"), tokenizer=pocket.tokenizer), task)
     roformer.model.sequence_summary.summary_type = "last"

@@ -91,9 +91,9 @@ def test_what_nobody_reads_any_more_is_not_needed(run, stored):
 
 
 def test_a_step_that_fails_takes_only_its_own_along(run, tmp_path, monkeypatch):
-    from bertscope.training import task_kinds
+    from bertscope.models.outputs import classifier
 
-    whole = task_kinds.with_classifier
+    whole = classifier.with_classifier
 
     def broken(*args, init="pretrained", **kwargs):
         if init == "random":
@@ -101,7 +101,7 @@ def test_a_step_that_fails_takes_only_its_own_along(run, tmp_path, monkeypatch):
         return whole(*args, init=init, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(task_kinds, "with_classifier", broken)
+        patch.setattr(classifier, "with_classifier", broken)
         code, _, err = run("study", "run", "mine.yaml")
     assert code == 3 and "4 steps made, 0 were stored, 2 failed, 2 need what failed" in err
     code, out, _ = run("study", "status", "mine.yaml")

@@ -55,7 +55,7 @@ def test_a_base_that_does_not_guess_is_refused(tiny):
     for base in (tiny, bare(tiny, name="tiny")):
         with pytest.raises(UserError, match="doesn't guess masked words"):
             finetune(base, guessing_task(20), FEW)
-    with pytest.raises(UserError, match="classifier, pooler and dropout are for tasks with labels or scores"):
+    with pytest.raises(UserError, match="classifier, pooler and dropout are for tasks that a classifier answers"):
         finetune(tiny, guessing_task(20), replace(FEW, pooler=False))
 
 

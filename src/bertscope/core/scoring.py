@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bertscope.core.errors import UserError
-from bertscope.core.examples import Examples
-from bertscope.core.output import Answering
+
+if TYPE_CHECKING:
+    from bertscope.core.examples import Examples
+    from bertscope.core.output import Answering
 
 
 @dataclass(frozen=True)

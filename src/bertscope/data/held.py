@@ -116,10 +116,6 @@ class HeldTask(_Held, TaskSource):
         self.refuse_others(*CORPUS_OPTIONS, "metric", "label_threshold", "windows", "without", "at_random")
 
     @property
-    def needs_model(self) -> bool:
-        return self.given.needs_model
-
-    @property
     def labels(self) -> tuple[str, ...]:
         return self.given.labels
 

@@ -59,8 +59,6 @@ class _Recast(TaskSource):
 class MaskedTexts(_Recast):
     """Any texts, of which words are masked; whatever else is said of them isn't learnt."""
 
-    labelled = False
-    needs_model = True
     _kind = "masked"
 
     def _task(self) -> Task:

@@ -29,7 +29,7 @@ from bertscope.data.treebank import read_treebank
 from bertscope.data.trees import check_tree
 
 _JSONL = (".jsonl", ".jsonl.gz", ".jsonl.xz")
-_KEYS = ("id", "text", "words", "links", "text_pair", "first_words", "heads", "answers", "label")
+_KEYS = ("id", "text", "words", "links", "text_pair", "first_words", "heads", "answers", "label", "choices")
 _LINK_KEYS = ("name", "source", "target", "frame", "core")
 
 
