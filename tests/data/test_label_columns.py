@@ -10,7 +10,7 @@ import pytest
 
 from bertscope import read_task
 from bertscope.core.errors import UserError
-from bertscope.data.label_notes import several_mark
+from bertscope.data.label_notes import several_mark, several_note
 
 
 def made(folder: Path, values: list[str], column: str = "label") -> Path:
@@ -155,3 +155,10 @@ def test_lines_of_json_too(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps({"text": f"t {i}", "label": i % 30}) + "\n" for i in range(900)))
     assert read_task(path).kind == "classification"
+
+
+def test_a_label_beside_one_that_holds_it_gets_the_note():
+    values = ["joy|love", "joy", "anger"] * 9
+    assert several_mark(values) == "|" and several_mark(["a|b", "c", "d"] * 9) == ""
+    (note,) = several_note(values, 3)
+    assert note.startswith("9 labels hold '|' ('joy|love')") and '--several "|"' in note

@@ -14,9 +14,12 @@ _LEAST_SHARE = 0.02
 
 def several_mark(values: Sequence[str]) -> str:
     """The mark that seems to stand between several labels of a row: in three rows or more, and in one of fifty, with
-    parts that are on average in two different labels or more. '' where none does.
+    parts that are on average in two different labels or more, or of which one is a label by itself. '' where none
+    does.
 
     >>> several_mark(["joy|love", "joy|anger", "love|anger", "joy"])
+    '|'
+    >>> several_mark(["joy|love", "joy", "anger"] * 9)
     '|'
     >>> several_mark(["food, drink", "arts, crafts"] * 9)
     ''
@@ -27,7 +30,8 @@ def several_mark(values: Sequence[str]) -> str:
         if marked < max(3, _LEAST_SHARE * len(values)):
             continue
         parts = [{part.strip() for part in value.split(mark)} for value in counts]
-        if sum(map(len, parts)) >= 2 * len(set().union(*parts)):
+        by_itself = any(len(each) > 1 and not each.isdisjoint(counts) for each in parts)
+        if by_itself or sum(map(len, parts)) >= 2 * len(set().union(*parts)):
             return mark
     return ""
 
