@@ -43,7 +43,11 @@ def moments_of(task: Task, run: Result, name: str = OUTPUTS) -> np.ndarray:
 def as_told(task: Task, run: Result) -> Task:
     """The task as far as a training of it told: the task itself, where it needs no model."""
     blind = {split: run.arrays[f"blind_{split}"] for split in _SPLITS if f"blind_{split}" in run.arrays}
-    return ToldTask(**{one.name: getattr(task, one.name) for one in fields(task)}, blind=blind) if blind else task
+    if not blind:
+        return task
+    known = {one.name: getattr(task, one.name) for one in fields(task)}
+    known["notes"] = tuple(dict.fromkeys([*task.notes, *run.notes]))  # what is masked, which threshold was decided
+    return ToldTask(**known, blind=blind)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
