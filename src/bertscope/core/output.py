@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from bertscope.core.decisions import Decisions
 from bertscope.core.examples import Examples
 from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value
@@ -82,6 +83,18 @@ class Output(Protocol):
 
     def moments(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """The primary metric's moments [..., n, k]."""
+
+    def correct(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """Whether all that is predicted of each example is right [..., n], 1 or 0; NaN where nothing is right or
+        wrong, as of scores."""
+
+    def decisions(self, outputs: np.ndarray, gold: np.ndarray) -> Decisions | None:
+        """What one model's outputs in the task's order [n, ...] decide, with the probabilities they stand for; None
+        where what is kept holds none."""
+
+    def by_label(self, predicted: np.ndarray, gold: np.ndarray) -> tuple[tuple[str, ...], np.ndarray] | None:
+        """The names of labels (types of entities), and how often each is given rightly, given, and right in each
+        example of one model's predictions [n, labels, 3]; None where there are no labels."""
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Whether other predictions [..., n, ...] say something else of each example [..., n] than those of the whole

@@ -27,6 +27,7 @@ from bertscope.core.step import Root, Step
 if TYPE_CHECKING:
     from bertscope.core.head_card import HeadFact, HeadMaps
     from bertscope.core.result import Result
+    from bertscope.core.row_card import RowFact
     from bertscope.core.statement import Statement
 
 DATA = ("task", "examples", "data")
@@ -88,6 +89,8 @@ class Question:
     """A question about attention: `measure.py` has `part`, its part in a pass that others can share."""
     card: tuple[HeadFact | HeadMaps, ...] | None = None
     """What the page's head card shows of it; None: every table with the columns `layer` and `head`."""
+    row_card: tuple[RowFact, ...] = ()
+    """What the page's row card shows of it."""
     columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By table, what the page says of columns that are another thing there than in other tables, or not the same in
     every row; both ends of an interval as `low, high`."""

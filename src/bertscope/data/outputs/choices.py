@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bertscope.core.decisions import Decisions
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NO_CANDIDATE, Examples
 from bertscope.core.resampling import Value
@@ -74,6 +75,18 @@ class OneChoice:
         """[..., n, 1]: whether it is the right one; of a guess, how likely that is."""
         right, counts = gold.T
         return np.where(predicted == _GUESS, 1 / counts, predicted == right)[..., None]
+
+    def correct(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        return (predicted == gold[:, 0]).astype(np.float64)
+
+    def decisions(self, outputs: np.ndarray, gold: np.ndarray) -> Decisions | None:
+        """Between candidates, which have no names; `NO_CANDIDATE` leaves no probability."""
+        answered = np.flatnonzero((outputs != NO_CANDIDATE).any(-1))
+        of = outputs[answered]
+        return Decisions(answered, np.exp(log_shares(of)), of.argmax(-1), gold[answered, 0], ())
+
+    def by_label(self, predicted: np.ndarray, gold: np.ndarray) -> tuple[tuple[str, ...], np.ndarray] | None:
+        return None
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         return (whole != other).astype(np.float64)

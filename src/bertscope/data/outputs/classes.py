@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bertscope.core.decisions import Decisions
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Value
@@ -92,6 +93,17 @@ class Classes:
             return np.maximum((shares * (before - log_shares(one))).sum(-1), 0.0)
 
         return model_by_model(of_model, other)
+
+    def correct(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        return (predicted == gold).astype(np.float64)
+
+    def decisions(self, outputs: np.ndarray, gold: np.ndarray) -> Decisions | None:
+        each = np.arange(len(outputs))
+        return Decisions(each, np.exp(log_shares(outputs)), self.predictions(outputs), gold, self.labels)
+
+    def by_label(self, predicted: np.ndarray, gold: np.ndarray) -> tuple[tuple[str, ...], np.ndarray] | None:
+        given, right = (each[:, None] == np.arange(len(self.labels)) for each in (predicted, gold))
+        return self.labels, np.stack([given & right, given, right], axis=-1).astype(np.float64)
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         return (whole != other).astype(np.float64)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bertscope.core.decisions import Decisions
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.masking import masked_count, word_counts
@@ -74,6 +75,17 @@ class MaskedWords:
         there = gold != NOTHING
         right = (predicted[..., 0] == gold) & there
         return np.stack(np.broadcast_arrays(right.sum(-1), there.sum(-1)), axis=-1).astype(np.float64)
+
+    def correct(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """Whether every piece is guessed; NaN of texts without any."""
+        right, pieces = np.moveaxis(self.moments(predicted, gold), -1, 0)
+        return np.where(pieces > 0, right == pieces, np.nan)
+
+    def decisions(self, outputs: np.ndarray, gold: np.ndarray) -> Decisions | None:
+        return None
+
+    def by_label(self, predicted: np.ndarray, gold: np.ndarray) -> tuple[tuple[str, ...], np.ndarray] | None:
+        return None
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         return (whole[..., 0] != other[..., 0]).any(-1).astype(np.float64)

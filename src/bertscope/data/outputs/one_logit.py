@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bertscope.core.decisions import Decisions
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.data.outputs.classes import Classes
+from bertscope.data.outputs.classes import Classes, log_shares
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,10 @@ class OneLogit(Classes):
     def losses(self, outputs: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """The binary cross-entropy, in nats."""
         return super().losses(_two(outputs), gold)
+
+    def decisions(self, outputs: np.ndarray, gold: np.ndarray) -> Decisions | None:
+        shares = np.exp(log_shares(_two(outputs)))
+        return Decisions(np.arange(len(outputs)), shares, self.predictions(outputs), gold, self.labels)
 
     def divergence(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         """KL(whole || other), in nats."""

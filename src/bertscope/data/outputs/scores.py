@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bertscope.core.decisions import Decisions
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Value
@@ -75,6 +76,16 @@ class OneScore:
     def divergence(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         """The squared change of the score, in the same unit."""
         return (self.predictions(other) - self.predictions(whole)) ** 2
+
+    def correct(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """A score is nearer or further."""
+        return np.full(predicted.shape, np.nan)
+
+    def decisions(self, outputs: np.ndarray, gold: np.ndarray) -> Decisions | None:
+        return None
+
+    def by_label(self, predicted: np.ndarray, gold: np.ndarray) -> tuple[tuple[str, ...], np.ndarray] | None:
+        return None
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         """A score changes by degrees."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bertscope.core.decisions import Decisions
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Value
@@ -92,6 +93,20 @@ class SeveralLabels:
         each label apart. exact_match [..., n, 1]: whether all are as they should be."""
         refuse_not_finite(predicted)
         return self._moments(self.metric, predicted, gold)
+
+    def correct(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        return (predicted == gold).all(-1).astype(np.float64)
+
+    def decisions(self, outputs: np.ndarray, gold: np.ndarray) -> Decisions | None:
+        """Yes or no for each label."""
+        yes = 1 / (1 + np.exp(-self._parts(outputs)[0].astype(np.float64))).reshape(-1)
+        example = np.repeat(np.arange(len(outputs)), len(self.labels))
+        given = self.predictions(outputs).reshape(-1).astype(np.int64)
+        return Decisions(example, np.stack([1 - yes, yes], axis=-1), given, gold.reshape(-1), ("no", "yes"))
+
+    def by_label(self, predicted: np.ndarray, gold: np.ndarray) -> tuple[tuple[str, ...], np.ndarray] | None:
+        given, right = predicted.astype(bool), gold.astype(bool)
+        return self.labels, np.stack([given & right, given, right], axis=-1).astype(np.float64)
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         return (whole != other).any(-1).astype(np.float64)

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from bertscope.core.decisions import Decisions
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Value
@@ -97,6 +98,15 @@ class Spans:
         agreement = _agreement()
         found = [[agreement(*one, *span) for one, span in zip(gold, arm, strict=True)] for arm in flat]
         return np.array(found, dtype=np.float64).reshape(predicted.shape)
+
+    def correct(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        return self.moments(predicted, gold)[..., METRICS["spans"].index("exact_match")]
+
+    def decisions(self, outputs: np.ndarray, gold: np.ndarray) -> Decisions | None:
+        return None
+
+    def by_label(self, predicted: np.ndarray, gold: np.ndarray) -> tuple[tuple[str, ...], np.ndarray] | None:
+        return None
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         return (whole != other).any(-1).astype(np.float64)

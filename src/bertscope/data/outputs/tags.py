@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from bertscope.core.decisions import Decisions
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import SILENT
@@ -111,6 +112,30 @@ class Tags:
         """[..., n, 3]: how many entities of each sentence are right, predicted and there; of accuracy [..., n, 2]:
         how many words are right, and how many there are."""
         return self._moments(predicted, gold, self.metric)
+
+    def correct(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """Whether every word has the right tag."""
+        self._refuse_other_words(predicted, gold)
+        return ((predicted == gold) | (gold < 0)).all(-1).astype(np.float64)
+
+    def decisions(self, outputs: np.ndarray, gold: np.ndarray) -> Decisions | None:
+        """A tag for each word that is read. What a model predicts that the task hasn't got is decided, too."""
+        counted = (gold >= 0) & (outputs.max(-1) > SILENT)
+        example, said = np.nonzero(counted)[0], outputs[counted]
+        further = said.shape[-1] - len(self.labels)
+        names = (*self.labels, *other_tags(self.labels, further)[:further])
+        return Decisions(example, np.exp(log_shares(said)), said.argmax(-1), gold[counted], names)
+
+    def by_label(self, predicted: np.ndarray, gold: np.ndarray) -> tuple[tuple[str, ...], np.ndarray] | None:
+        """By type of entity, where tags speak of entities; otherwise by tag."""
+        if self.entities:
+            words, right, starts, tags = self._end_to_end(predicted, gold)
+            own = set(entity_types(self.labels))
+            names, counts = entity_types(tags), entity_counts_by_type(words, right, starts, tags)
+            return tuple(name for name in names if name in own), counts[:, [name in own for name in names]]
+        given, right = (each[..., None] == np.arange(len(self.labels)) for each in (predicted, gold))
+        given &= (gold >= 0)[..., None]
+        return self.labels, np.stack([(given & right).sum(1), given.sum(1), right.sum(1)], axis=-1).astype(float)
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Whether any word has another tag."""

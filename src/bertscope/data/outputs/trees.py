@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from bertscope.core.decisions import Decisions
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, ROOT, Examples
 from bertscope.core.resampling import Value
@@ -91,6 +92,17 @@ class Trees:
     def moments(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """[..., n, 2]: how many of each sentence's words are right, and how many there are."""
         return self._hits(predicted, gold, self.metric)
+
+    def correct(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """Whether every word has the right governor and relation."""
+        right, words = np.moveaxis(self._hits(predicted, gold, "las"), -1, 0)
+        return (right == words).astype(np.float64)
+
+    def decisions(self, outputs: np.ndarray, gold: np.ndarray) -> Decisions | None:
+        return None
+
+    def by_label(self, predicted: np.ndarray, gold: np.ndarray) -> tuple[tuple[str, ...], np.ndarray] | None:
+        return None
 
     def flips(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         return (whole != other).any((-2, -1)).astype(np.float64)
