@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from bertscope.core.errors import UserError
+from bertscope.data.read import read_task
 from bertscope.data.scored import Scores
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.classifier import balanced_weights
@@ -87,6 +88,44 @@ def test_a_step_of_two_batches_is_a_step_of_one_twice_as_large(tiny):
     assert runs[0][0] == pytest.approx(runs[1][0], rel=1e-5)
     # AdamW's first step has the gradient's sign alone: nearly all weights that have one are the same.
     assert (torch.isclose(runs[0][1], runs[1][1], atol=1e-6)).float().mean() > 0.999
+
+
+@pytest.fixture
+def tagged(tmp_path):
+    """Sentences of very different lengths: short ones first."""
+    rows = [[("Anna", "B-PER"), ("left", "O")]] * 40 + [[("Rome", "B-LOC"), *[("is", "O"), ("old", "O")] * 9]] * 40
+    path = tmp_path / "names.conll"
+    path.write_text("\n".join("".join(f"{word} {tag}\n" for word, tag in row) for row in rows))
+    return read_task(path)
+
+
+@pytest.mark.parametrize("weights", ["none", "balanced"])
+@pytest.mark.parametrize("kind", ["classes", "tokens"])
+def test_what_has_more_words_or_weight_has_more_in_a_step_of_several_batches(tiny, uneven, tagged, kind, weights):
+    task = uneven if kind == "classes" else tagged
+    order = np.argsort([len(words) for words in task.train.words]) if kind == "tokens" else np.arange(20)
+    runs = []
+    for parts in ([order[:8], order[8:12], order[-4:]], [np.concatenate([order[:12], order[-4:]])]):
+        encoder = still(with_task_head(tiny, task, seed=1))
+        run = loop.Training(encoder, Labelled(encoder, task, balanced=weights == "balanced"), PLAIN, None)
+        run.optimizer = torch.optim.SGD(encoder.model.parameters(), lr=1.0)
+        value = run._step(parts, 0, 1)
+        runs.append((value, encoder.model.classifier.weight.detach()))
+    assert runs[0][0] == pytest.approx(runs[1][0], rel=1e-5)
+    torch.testing.assert_close(runs[0][1], runs[1][1], atol=1e-6, rtol=1e-5)
+
+
+def test_the_weighted_loss_of_words_is_torchs_own(tiny, tagged):
+    encoder = still(with_task_head(tiny, tagged, seed=1))
+    objective = Labelled(encoder, tagged, balanced=True)
+    loss = objective.loss(objective.batch(np.arange(len(tagged.train)))).item()
+    gold = tagged.output.gold(tagged.train)
+    read = gold >= 0
+    weights = compute_class_weight("balanced", classes=np.arange(len(tagged.labels)), y=gold[read])
+    logits = torch.from_numpy(encoder.predict(tagged.train, tagged.output).logits[read])
+    right, each = torch.from_numpy(gold[read]), torch.tensor(weights, dtype=torch.float32)
+    assert loss == pytest.approx(cross_entropy(logits, right, weight=each).item(), rel=1e-4)
+    assert abs(loss - cross_entropy(logits, right).item()) > 1e-3
 
 
 def test_there_are_as_many_fewer_steps(tiny):

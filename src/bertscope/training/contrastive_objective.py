@@ -80,6 +80,9 @@ class Contrastive:
         anchors, candidates = vectors.float().split([len(batch), len(vectors) - len(batch)])
         return in_batch_loss(anchors, candidates, self.config.temperature)
 
+    def size(self, batch: Batch) -> float:
+        return float(len(batch))
+
     def score(self) -> Scores:
         """Beside the score: how often a held-out text finds its positive, how near it is, and how even the texts lie
         (Wang and Isola 2020)."""

@@ -189,12 +189,12 @@ class Training:
         """One step of the optimiser, for the mean loss of all that is in these batches."""
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate(step)
-        total, value = sum(map(len, parts)), 0.0
-        for rows in parts:
-            batch = self.objective.batch(rows)
+        batches, value = [self.objective.batch(rows) for rows in parts], 0.0
+        sizes = [self.objective.size(batch) for batch in batches] if len(batches) > 1 else [1.0]
+        for batch, size in zip(batches, sizes, strict=True):
             below = self._prefix.instead(batch) if self._prefix else nullcontext()
             with self._precision(), below, self._weighing() if weighed else nullcontext():
-                loss = self.objective.loss(batch) * (len(rows) / total)
+                loss = self.objective.loss(batch) * (size / sum(sizes))
             loss.backward()
             value += loss.item()
         norm = nn.utils.clip_grad_norm_(self.trained, self.settings.clip)

@@ -42,6 +42,9 @@ class Objective(Protocol):
     def loss(self, batch: Any) -> Tensor:
         """The mean loss of a batch, with the graph that leads to it. The loop decides the precision."""
 
+    def size(self, batch: Any) -> float:
+        """What that mean counts for beside those of other batches of the same step."""
+
     def score(self) -> Scores:
         """How good the model is by now on the validation set."""
 
@@ -104,6 +107,9 @@ class Labelled:
         at = torch.from_numpy(batch.examples).to(self._taught.device)
         taught = self._asked.taught(raw, self._taught[at], self.teacher.temperature)
         return torch.lerp(loss, taught, self.teacher.weight)
+
+    def size(self, batch: RowBatch) -> float:
+        return self._asked.size(batch)
 
     def score(self) -> Scores:
         validation = self.task.validation

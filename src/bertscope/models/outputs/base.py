@@ -163,6 +163,11 @@ class ModelOutput(ABC):
         """The loss of each example, added up over what it is made of (words, windows), and how many of these there
         are: [example] twice. An example's loss is the one divided by the other."""
 
+    def size(self, batch: RowBatch) -> float:
+        """How much there is in a batch that its mean loss is the mean of, in proportion to the counts of `losses`: so
+        much it counts for where several batches make one step."""
+        return float(len(batch.examples))
+
     @abstractmethod
     def divergence(self, whole: Any, raw: Any, batch: RowBatch) -> Tensor:
         """How far a changed model says something else of each example [example] than the whole one did, whatever is

@@ -138,6 +138,9 @@ class OneLabel(Classifier):
         weights = torch.ones_like(found) if self._weights is None else self._weights[batch.right].to(found.dtype)
         return found * weights, weights
 
+    def size(self, batch: RowBatch) -> float:
+        return super().size(batch) if self._weights is None else float(self._weights[batch.right].sum())
+
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
         """Kullback and Leibler's, KL(whole || other), in nats."""
         return kl(whole, raw)

@@ -128,6 +128,9 @@ class GuessedWords(ModelOutput):
         found = raw.losses()
         return raw.per_row(found, len(batch)), raw.counts(found, len(batch))
 
+    def size(self, batch: RowBatch) -> float:
+        return float((batch.marks["right"] + NOTHING != NOTHING).sum(1).clamp_min(1).sum())
+
     def divergence(self, whole: _Guesses, raw: _Guesses, batch: RowBatch) -> Tensor:
         """KL(whole || other) in nats over the vocabulary, averaged over a text's masked pieces."""
         each = zip(whole.logits.split(_AT_ONCE), raw.logits.split(_AT_ONCE), strict=True)

@@ -102,10 +102,7 @@ class Parsed(ModelOutput):
 
     def losses(self, raw: _Scored, batch: RowBatch) -> tuple[Tensor, Tensor]:
         """Of each word's governor, and of its relation to the right one; of words whose governor is read too."""
-        assert batch.gold is not None
-        width = raw.arcs.shape[1]
-        governors, relations = batch.gold[:, :width, 0] + 1, self._own_places(batch.gold[:, :width, 1])
-        there = self._inside(raw) & (governors >= 0) & (governors <= raw.counts[:, None]) & (relations >= 0)
+        governors, relations, there = self._learnable(batch, raw.counts)
         kinds = raw.relations(governors.where(there, 0)).to(raw.arcs.dtype)
         found = raw.arcs.new_zeros(there.shape)
         found[there] = cross_entropy(raw.arcs[there], governors[there], reduction="none") + cross_entropy(
@@ -118,6 +115,19 @@ class Parsed(ModelOutput):
         least = torch.finfo(raw.arcs.dtype).min
         found = kl(whole.arcs.clamp_min(least), raw.arcs.clamp_min(least)) * self._inside(raw)
         return found.sum(1) / raw.counts.clamp_min(1)
+
+    def size(self, batch: RowBatch) -> float:
+        *_, there = self._learnable(batch, seen_words(batch))
+        return float(there.sum(1).clamp_min(1).sum())
+
+    def _learnable(self, batch: RowBatch, counts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """[row, word]: governors, of which 0 is what is above the root, relations, and whether both are to be
+        learnt."""
+        assert batch.gold is not None
+        width = int(counts.max())
+        governors, relations = batch.gold[:, :width, 0] + 1, self._own_places(batch.gold[:, :width, 1])
+        inside = torch.arange(width, device=counts.device) < counts[:, None]
+        return governors, relations, inside & (governors >= 0) & (governors <= counts[:, None]) & (relations >= 0)
 
     def _own_places(self, relations: Tensor) -> Tensor:
         """Relations of the task as places among those that the parser knows; `NOTHING` where it hasn't one."""

@@ -19,7 +19,7 @@ from bertscope.models.batches import WINDOW
 from bertscope.models.evaluating import at_least_single
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
-from bertscope.models.outputs.classifier import kl
+from bertscope.models.outputs.classifier import balanced_weights, kl
 from bertscope.models.word_windows import whole_sentences, word_windows
 from bertscope.models.words import NO_WORD
 
@@ -45,6 +45,7 @@ class Tagger(ModelOutput):
     task_head = "token-classifier"
     rows_stand_alone = False
     padding = SILENT
+    _weights: Tensor | None = None
 
     def __init__(self, encoder: Encoder, output: Output | None = None) -> None:
         super().__init__(encoder, output)
@@ -127,13 +128,27 @@ class Tagger(ModelOutput):
 
     def losses(self, raw: Tensor, batch: WordBatch) -> tuple[Tensor, Tensor]:  # type: ignore[override]
         """Of the words that are read, and whose tag the model has."""
-        assert batch.at is not None and batch.read is not None
-        gold = batch.marks["gold"].flatten()[batch.at]
-        scores = self._in_order(raw)
-        right = scores.gather(-1, gold.clamp_min(0)[..., None])[..., 0]
-        counted = batch.read & (gold >= 0) & (right > SILENT)
-        found = torch.logsumexp(scores, -1) - right
-        return found.where(counted, 0.0).sum(1), counted.sum(1).clamp_min(1).to(found.dtype)
+        scores, gold, weights = self._in_order(raw), _gold(batch), self._word_weights(batch)
+        found = torch.logsumexp(scores, -1) - scores.gather(-1, gold.clamp_min(0)[..., None])[..., 0]
+        weights = weights.to(found.dtype)
+        return (found * weights).where(weights > 0, 0.0).sum(1), _at_least_one(weights)
+
+    def size(self, batch: WordBatch) -> float:  # type: ignore[override]
+        return float(_at_least_one(self._word_weights(batch)).sum())
+
+    def balance(self, train: Examples) -> None:
+        assert self.output is not None
+        self._weights = balanced_weights(self.output.gold(train), len(self.output.labels)).to(self.encoder.device)
+
+    def _word_weights(self, batch: WordBatch) -> Tensor:
+        """[example, word]: what a word counts for in the loss; 0 where it isn't read, or the model lacks its tag."""
+        assert batch.read is not None and self.output is not None and self._match is not None
+        gold = _gold(batch)
+        has = [float(bool(at)) for at in self._match.places[: len(self.output.labels)]]
+        weights = torch.tensor(has, device=gold.device)
+        if self._weights is not None:
+            weights = weights * self._weights
+        return weights[gold.clamp_min(0)].where(batch.read & (gold >= 0), 0.0)
 
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
         """KL(whole || other) in nats, averaged over the words of a sentence."""
@@ -162,6 +177,18 @@ def _parts(examples: Examples) -> Iterator[Examples]:
     """A window at a time."""
     for first in range(0, len(examples), WINDOW):
         yield examples.take(range(first, min(first + WINDOW, len(examples))))
+
+
+def _gold(batch: WordBatch) -> Tensor:
+    """[example, word]: the place of its tag among the task's; negative where nothing is said of it."""
+    assert batch.at is not None
+    return batch.marks["gold"].flatten()[batch.at]
+
+
+def _at_least_one(weights: Tensor) -> Tensor:
+    """Weights of words [example, word] added up; 1 where a sentence has none that counts, and its loss is 0."""
+    total = weights.sum(1)
+    return total.where(total > 0, 1.0)
 
 
 def _is_said(scores: Tensor) -> Tensor:
