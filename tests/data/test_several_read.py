@@ -149,6 +149,26 @@ def test_more_mistakes(tmp_path):
         read_task("demo/sentiment", several="|")
 
 
+@pytest.mark.parametrize("one", [1, True])
+def test_a_list_of_ones_and_zeros_isnt_one_of_labels(one):
+    """Of three labels, without their names: they would be two labels, 0 and 1, that most texts have both of."""
+    rows = [{"text": f"text {row}", "label": [one * (row % 2), 0 * one, one]} for row in range(40)]
+    with pytest.raises(UserError, match="'label' says yes or no for each of 3 labels, and not what they are called"):
+        read_task(rows)
+    with pytest.raises(UserError, match="'label' says yes or no"):
+        read_task(rows, skip_bad=True)
+    ids = [{"text": f"text {row}", "label": [[0, 1], [1], [0]][row % 3]} for row in range(40)]
+    assert read_task(ids).labels == ("0", "1")
+
+
+def test_a_missing_cell_isnt_a_label(tmp_path):
+    rows = [f"text {row},{('joy|love', 'NaN', 'joy')[row % 3]}" for row in range(40)]
+    path = table(tmp_path / "signs.csv", "text,label", rows)
+    with pytest.raises(UserError, match="line 3: 'NaN' stands for missing labels; leave it blank if the text has none"):
+        read_task(path, several="|")
+    assert read_task(path, several="|", skip_bad=True).labels == ("joy", "love")
+
+
 def test_a_label_that_no_training_row_has_is_refused(tmp_path):
     for name, rows in (("train", ROWS), ("test", [{"text": "odd", "label": ["new", "joy"]}, *ROWS[:8]])):
         lines(tmp_path / f"{name}.jsonl", rows)

@@ -94,3 +94,6 @@ def test_the_scheme_of_most_sentences_counts() -> None:
     assert tag_scheme([["B-PER", "I-PER", "O"]] * 5 + [["O", "I-PER", "O"]]) == "IOB2"
     assert tag_scheme([["I-PER", "I-PER", "O"]] * 5 + [["O", "B-PER", "O"]]) == "IOB1"
     assert tag_scheme([["B-PER", "O"]] * 5 + [["NOUN", "O"]]) == "IOB2"
+    assert tag_scheme([["B-PER", "I-PER", "O"]] * 5 + [["S-PER", "O"]]) == "IOB2"
+    assert tag_scheme([["I-PER", "I-PER", "O"]] * 5 + [["L-PER", "O"]]) == "IOB1"
+    assert tag_scheme([["B-PER", "E-PER", "O"]] * 5 + [["B-PER", "I-PER", "O"], ["U-PER", "O"]]) == "BIOES"

@@ -114,6 +114,8 @@ def test_a_word_that_is_a_number_isnt_counted_away(tmp_path: Path) -> None:
         ("a.conll", "Anna\tO\n\tB-PER\n", "line 2: the word is blank"),
         ("a.conll", "\n\n", "no sentences"),
         ("a.conll", "Anna _\nTom _\n", "every word has the tag '_'"),
+        ("a.conll", "Anna O\nleft O\n\n" * 12, "every word has the tag 'O'; are these the tags"),
+        ("a.jsonl", '{"tokens": ["a", "b"], "tags": ["O", null]}\n', "line 1: a word or a tag is blank"),
         ("a.jsonl", '{"tokens": ["a"], "tags": ["O", "O"]}\n', "line 1: 1 words, but 2 tags"),
         ("a.jsonl", '{"tokens": ["a"], "ner_tags": [3]}\n', "line 1: tags are numbers, and nothing says"),
         ("a.jsonl", '{"tokens": ["a", " "], "tags": ["O", "O"]}\n', "line 1: a word or a tag is blank"),

@@ -83,7 +83,20 @@ class LabelLists:
         if self.sign:
             return [_parted(cell, self.sign) for cell in table.column(*self._named)]
         table.column(*self._named)  # or there is none of that name, or two
+        self._refuse_yes_and_no(table)
         return [_listed(cell) for cell in table.cells(self.column)]
+
+
+    def _refuse_yes_and_no(self, table: Table) -> None:
+        """Refuse lists that say 1 or 0 of each label in its place: nobody can have the label 0 twice."""
+        lists = [cell for cell in table.cells(self.column) if isinstance(cell, list | tuple)]
+        sizes = {len(one) for one in lists}
+        signs = all(isinstance(one, int) and one in (0, 1) for each in lists for one in each)
+        if signs and len(sizes) == 1 and any(len(set(one)) < len(one) for one in lists):
+            raise UserError(
+                f"{table.path}: {self.column!r} says yes or no for each of {max(sizes)} labels, and not what they are "
+                "called; give the names of those that a text has, or a column for each label (--label joy,anger)"
+            )
 
 
 def names_in(sheets: Iterable[Sheet]) -> tuple[str, ...]:
@@ -127,6 +140,8 @@ def _first(cells: Sequence[Any]) -> Any:
 def _parted(cell: str | None, sign: str) -> list[str] | str:
     if cell is None:
         return "the labels are no text; give lists without --several"
+    if cell.strip().casefold() == "nan":
+        return f"{shown(cell)} stands for missing labels; leave it blank if the text has none"
     return [name for part in cell.split(sign) if (name := part.strip())]
 
 

@@ -33,13 +33,10 @@ def tag_scheme(sentences: Sequence[Sequence[str]]) -> Scheme:
         typed[_split(tag)[0]] += count
     if typed[""] > typed.total() / 2:
         return "plain"
-    if typed["E"] + typed["S"] + typed["L"] + typed["U"]:
-        return "BIOES" if typed["E"] + typed["S"] >= typed["L"] + typed["U"] else "BILOU"
-    amiss = {scheme: sum(ill_formed(tags, scheme) is not None for tags in sentences) for scheme in _IOB}
-    return "IOB2" if amiss["IOB2"] <= amiss["IOB1"] else "IOB1"
-
-
-_IOB: tuple[Scheme, ...] = ("IOB2", "IOB1")
+    schemes: list[Scheme] = ["IOB2", "IOB1"]
+    if (ends := typed["E"] + typed["S"]) + (others := typed["L"] + typed["U"]):
+        schemes.insert(0, "BIOES" if ends >= others else "BILOU")
+    return min(schemes, key=lambda scheme: sum(ill_formed(tags, scheme) is not None for tags in sentences))
 
 
 def ill_formed(tags: Sequence[str], scheme: Scheme) -> tuple[int, str] | None:

@@ -148,6 +148,8 @@ def _iob2_of_marks(marks: Sequence[str], governors: Sequence[int]) -> tuple[str,
 def make_tokens(name: str, splits: Splits, notes: tuple[str, ...] = ()) -> Task:
     """The task of tagging the words of these splits."""
     labels = ordered_tags(tag for split in splits for row in split.marks[TAG] for tag in row)
+    if len(labels) == 1:
+        raise UserError(f"{name}: every word has the tag {shown(labels[0])}; are these the tags?")
     return Task(name, "tokens", labels, *splits, usual_metric(labels), notes)
 
 
@@ -209,12 +211,12 @@ def _not_tagged(words: Any, tags: Any, words_column: str, tags_column: str) -> t
             return "no list", f"{column!r} holds no list; give a word, or a tag, for each place"
     if len(words) != len(tags):
         return "more words than tags, or fewer", f"{len(words)} words, but {len(tags)} tags; mend it"
-    if not all(isinstance(tag, str) for tag in tags):
+    if not all(isinstance(tag, str) for tag in tags if tag is not None):
         return "tags are no texts", (
             f"tags are numbers, and nothing says what they stand for; write tags such as B-PER in {tags_column!r}, "
             "or give the Dataset itself, which has their names"
         )
-    if not all(isinstance(word, str) and word.strip() for word in words) or not all(tag.strip() for tag in tags):
+    if not all(isinstance(word, str) and word.strip() for word in words) or not all(tag and tag.strip() for tag in tags):
         return "blank word or tag", "a word or a tag is blank; mend it"
     if not is_unicode("".join((*words, *tags))):
         return "not valid UTF-8", "a word is not valid Unicode; mend it"
