@@ -78,6 +78,16 @@ def test_the_threshold_is_the_best_of_all():
     assert output.best_threshold(outputs, np.zeros_like(gold)) == 0
 
 
+def test_a_threshold_between_neighbouring_numbers_parts_them():
+    """Their middle would be rounded to one of them in the model's own precision, and both would be below it."""
+    gold = np.array([[0, 1], [0, 1]])
+    for low in np.random.default_rng(3).normal(size=50).astype(np.float32):
+        logits = np.array([[low, np.nextafter(low, np.float32(9))]] * 2)
+        output = SeveralLabels.of("made", ("no", "yes"), "micro_f1")
+        decided = replace(output, threshold=output.best_threshold(logits, gold))
+        assert np.array_equal(decided.predictions(decided.in_order(logits, decided.labels)[0]), gold)
+
+
 def test_what_a_model_says_of_validation_decides_and_what_is_kept_says_it():
     made, low = task(), logits(30, 2) - 3
     said = Predictions(made.validation.ids, low, LABELS, 0)

@@ -152,7 +152,9 @@ class SeveralLabels:
         given = np.bincount(at)[::-1].cumsum()
         best = len(values) - 1 - int(np.argmax(2 * right / (given + gold.sum())))
         below = values[best - 1] if best else values[0] - 2.0
-        return float((below + values[best]) / 2)
+        middle = (below + values[best]) / 2
+        parts = middle.astype(outputs.dtype) < values[best]  # as it will stand beside them
+        return float(middle if parts else below)
 
     def _parts(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The labels' log-odds, and the threshold: what stands behind them, or else the task's."""
