@@ -11,11 +11,13 @@ from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+import output_runs
 from bertscope.core.errors import UserError
 from bertscope.data.read import read_task
 from bertscope.data.scored import Scores
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.classifier import balanced_weights
+from bertscope.models.outputs.kinds import MODEL_OUTPUTS
 from bertscope.training import loop
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 from bertscope.training.objective import Labelled
@@ -113,6 +115,18 @@ def test_what_has_more_words_or_weight_has_more_in_a_step_of_several_batches(tin
         runs.append((value, encoder.model.classifier.weight.detach()))
     assert runs[0][0] == pytest.approx(runs[1][0], rel=1e-5)
     torch.testing.assert_close(runs[0][1], runs[1][1], atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", MODEL_OUTPUTS)
+def test_what_a_batch_counts_for_is_what_its_loss_is_divided_by(_pocket, kind):
+    _, encoder, task = output_runs.models(kind, "bert", _pocket.tokenizer)
+    objective = Labelled(encoder, task.asked_of(encoder))
+    shares = []
+    for rows in (np.arange(1), np.arange(1, 9), np.arange(24)):
+        batch = objective.batch(rows)
+        _, counts = objective._asked.losses(objective._asked.run(batch), batch)
+        shares.append(counts.sum().item() / objective.size(batch))
+    assert shares == pytest.approx([shares[0]] * 3)
 
 
 def test_the_weighted_loss_of_words_is_torchs_own(tiny, tagged):
