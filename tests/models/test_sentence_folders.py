@@ -197,6 +197,22 @@ def test_a_default_prompt_is_said_to_be_left_out(tmp_path):
     assert load(tmp_path / "model").opening_notes == ("texts are read without the model's default prompt, 'query: '",)
 
 
+def test_a_folder_that_lost_its_list_of_modules_says_so(tmp_path):
+    """It would be pooled another way than its maker's, and nobody would know."""
+    written(tmp_path / "model", Pooling(8, "cls"), longest=9)
+    (tmp_path / "model" / "modules.json").unlink()
+    encoder = load(tmp_path / "model", device="cpu")
+    (note,) = encoder.opening_notes
+    assert encoder.sentence is None and encoder.task_head == "none"
+    assert note == (
+        "model has a 1_Pooling and no modules.json: texts' vectors are the mean of their tokens, special ones excepted; "
+        "if its own are wanted, copy the model again"
+    )
+    assert model_root(str(tmp_path / "model")).digest == encoder.id
+    (tmp_path / "model" / "model_head.pkl").write_bytes(b"")
+    assert ["SetFit" in note for note in load(tmp_path / "model", device="cpu").opening_notes] == [False, True]
+
+
 def test_a_cross_encoder_is_the_classifier_that_it_is(tmp_path):
     made = sentence_transformers.CrossEncoder(str(small_folder(tmp_path / "base", num_labels=1)), device="cpu")
     made.save(str(tmp_path / "model"))

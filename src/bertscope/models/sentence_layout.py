@@ -72,7 +72,8 @@ def sentence_folder(folder: Path) -> SentenceFolder | None:
     """What sentence-transformers, or SetFit, wrote there; None where neither did."""
     need_plain_files(folder, (MODULES, ABOUT, *ENCODER_SETTINGS, SETFIT))
     if not os.path.lexists(folder / MODULES):  # a link that leads nowhere is a damaged model, not another
-        return None
+        notes = (*_without_modules(folder), *_setfit(folder))
+        return SentenceFolder(folder, (), None, None, False, notes) if notes else None
     (kind, encoder), *rest = _modules(folder)
     if kind != "Transformer":
         raise _foreign(folder, kind)
@@ -177,6 +178,16 @@ def _prompt(folder: Path) -> list[str]:
     )
     prompt = prompts.get(name) if isinstance(prompts, dict) and isinstance(name, str) else None
     return [f"texts are read without the model's default prompt, {prompt!r}"] if prompt else []
+
+
+def _without_modules(folder: Path) -> list[str]:
+    """Of a folder that has lost its list of modules, or from which somebody took it, how texts are read then."""
+    if not (folder / "1_Pooling").is_dir():
+        return []
+    return [
+        f"{folder.name} has a 1_Pooling and no {MODULES}: texts' vectors are the mean of their tokens, special ones "
+        "excepted; if its own are wanted, copy the model again"
+    ]
 
 
 def _setfit(folder: Path) -> list[str]:
