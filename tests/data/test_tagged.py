@@ -151,6 +151,15 @@ def test_plain_tags_where_the_kind_is_said(tmp_path: Path) -> None:
     assert found.notes[0] == "tags are plain: each of the 2 is a class of words"
 
 
+@pytest.mark.parametrize("tags", [("PER", "O"), ("b-per", "o"), ("B_PER", "O")])
+def test_tags_that_may_mean_entities_get_a_note(tmp_path: Path, tags: tuple[str, str]) -> None:
+    path = saved(tmp_path, "a.conll", "".join(f"Anna {tags[0]}\nleft {tags[1]}\n\n" for _ in range(12)))
+    found = read_tagged(path, TaskOptions(kind="tokens"))
+    assert found.notes[0].endswith("if they are of entities, write B-PER, I-PER and O")
+    plain = saved(tmp_path, "b.conll", "Anna NOUN\nleft VERB\n\n" * 12)
+    assert "entities" not in read_tagged(plain, TaskOptions(kind="tokens")).notes[0]
+
+
 def test_objects_in_memory_and_names_of_the_hub() -> None:
     rows = [{"tokens": list(words), "tags": list(tags)} for words, tags in zip(WORDS, TAGS, strict=True)] * 6
     frame, found = pd.DataFrame(rows), read_tagged(rows)

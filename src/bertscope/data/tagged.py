@@ -10,6 +10,7 @@ They become `Examples` with `words` and `marks["tag"]`: IOB2 where tags speak of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,8 @@ _WORDS = ("tokens", "words")
 _TAGS = ("tag", "tags", "ner_tags", "ner", "pos_tags", "upos_tags", "chunk_tags", "labels")
 _MARKS = ("upos", "pos", "entity")
 """What annotation may be beside: it is what is learnt only where `kind` says so."""
+_MAYBE_ENTITIES = re.compile(r"[Oo]$|[BbIi][-_]")
+"""Tags that some have for entities, and no scheme known here."""
 
 
 def read_tagged(given: Any, options: TaskOptions | None = None, bad: BadRows | None = None) -> Examples:
@@ -258,5 +261,8 @@ def _checked(found: Sequence[TaggedWords], place: Callable[[int], str], bad: Bad
             raise UserError(
                 f"{place(found[0].lines[0])}: every word has the tag {shown(names[0])}; are these the tags?"
             )
-        return replace(examples, notes=(f"tags are plain: each of the {len(names)} is a class of words",))
+        note = f"tags are plain: each of the {len(names)} is a class of words"
+        if any(map(_MAYBE_ENTITIES.match, names)):
+            note += "; if they are of entities, write B-PER, I-PER and O"
+        return replace(examples, notes=(note,))
     return replace(examples, notes=() if scheme == "IOB2" else (f"tags were {scheme}, and are converted to IOB2",))
