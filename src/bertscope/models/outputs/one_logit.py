@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
 from bertscope.core.output import Output
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.base import RowBatch
@@ -42,6 +43,11 @@ class SecondLabel(Classifier):
                 f"{encoder.name} gives 1 output, and the task has {len(output.labels)} labels; fine-tune it on this "
                 "task, or give it one of two labels, or of scores"
             )
+
+    def notes_on_scored(self, examples: Examples) -> tuple[str, ...]:
+        said = self.encoder.model.config.id2label[0].strip()
+        turned = f"the model's one output is called {said}, as the first label: it is read with its sign turned"
+        return (*super().notes_on_scored(examples), *([turned] if self._sign < 0 else []))
 
     def run(self, batch: RowBatch) -> Tensor:
         return self._sign * super().run(batch)
