@@ -15,7 +15,7 @@ from bertscope.core.output import SILENT
 from bertscope.core.units import Unit
 from bertscope.data.tagged import make_tokens
 from bertscope.data.task import Task
-from bertscope.models.judge import predict_without
+from bertscope.models.judge import judge_without, predict_without
 from bertscope.models.load import load
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.outputs.tagger import Tagger
@@ -118,6 +118,29 @@ def test_losses_are_those_of_a_plain_loop_and_batches_make_no_difference(tagger)
             wanted = torch.nn.functional.cross_entropy(logits, gold, reduction="sum")
             np.testing.assert_allclose(found[:, row], [float(wanted), len(words)], rtol=1e-5)
     np.testing.assert_allclose(task.losses(tagger.predict(task.test)), found[0] / found[1], rtol=1e-5)
+
+
+def test_tags_that_mean_the_same_are_one_in_losses_and_divergence(tagger):
+    """A model with tags of its own for the last words of entities, and with a type that the task lacks."""
+    task, names = task_of(sentences()), ["S-LOC", "O", "E-PER", "B-PER", "I-PER", "B-MISC", "B-LOC", "I-LOC"]
+    same = {"O": (1,), "B-LOC": (0, 6), "I-LOC": (7,), "B-PER": (3,), "I-PER": (2, 4)}
+    tagger.model.classifier = torch.nn.Linear(tagger.hidden_size, len(names)).to(tagger.device)
+    tagger.model.num_labels = tagger.model.config.num_labels = len(names)
+    tagger.model.config.id2label = dict(enumerate(names))
+    off = [[], [Unit("head", 1, 1)], [Unit("layer", 2)]]
+    judged, said = (judge_without(tagger, task.output, task.test, off), predict_without(tagger, task.test, off))
+    shares = torch.from_numpy(said.logits).double().softmax(-1).numpy()
+    merged = np.stack([*(shares[..., at].sum(-1) for at in map(list, same.values())), shares[..., 5]], -1)
+    order = {tag: place for place, tag in enumerate(same)}
+    for row, tags in enumerate(task.test.marks["tag"]):
+        own = merged[:, row, : len(tags)]
+        right = [order[tag] for tag in tags]
+        losses = -np.log(own[:, np.arange(len(tags)), right]).mean(-1)
+        np.testing.assert_allclose(judged.losses[:, row], losses, atol=1e-5)
+        change = (own[0] * np.log(own[0] / own)).sum(-1).mean(-1)
+        np.testing.assert_allclose(judged.divergence[:, row], change, atol=1e-5)
+    kept = task.divergence(replace(said, logits=said.logits[0]), said)
+    np.testing.assert_allclose(judged.divergence, kept, atol=1e-5)
 
 
 def test_texts_without_marked_words_are_split_by_the_tokenizer(tagger):

@@ -151,9 +151,10 @@ class Tagger(ModelOutput):
         return weights[gold.clamp_min(0)].where(batch.read & (gold >= 0), 0.0)
 
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
-        """KL(whole || other) in nats, averaged over the words of a sentence."""
+        """KL(whole || other) in nats, averaged over the words of a sentence; tags that the task doesn't tell apart are
+        one."""
         read = _is_said(whole)
-        return kl(whole, raw).where(read, 0.0).sum(1) / read.sum(1).clamp_min(1)
+        return kl(self._in_order(whole), self._in_order(raw)).where(read, 0.0).sum(1) / read.sum(1).clamp_min(1)
 
     def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
         """T^2 KL(teacher || student) of the words' tags, averaged over all words."""
