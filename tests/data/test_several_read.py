@@ -164,7 +164,9 @@ def test_a_list_of_ones_and_zeros_isnt_one_of_labels(one):
 def test_a_missing_cell_isnt_a_label(tmp_path):
     rows = [f"text {row},{('joy|love', 'NaN', 'joy')[row % 3]}" for row in range(40)]
     path = table(tmp_path / "signs.csv", "text,label", rows)
-    with pytest.raises(UserError, match="line 3: 'NaN' stands for missing labels; leave it blank if the text has none"):
+    with pytest.raises(
+        UserError, match="line 3: 'NaN' stands for missing labels; leave it blank if the text has none"
+    ):
         read_task(path, several="|")
     assert read_task(path, several="|", skip_bad=True).labels == ("joy", "love")
 

@@ -63,7 +63,9 @@ def test_an_output_that_is_called_as_the_first_label_counts_the_other_way(pocket
     one = planted_labels.one_logit(pocket.tokenizer, "Bad", sign=-1.0)
     asked = task.asked_of(one)
     assert asked.score(one.predict(task.test, asked.output)).value == 1
-    assert asked.notes == ("the model's one output is called Bad, as the first label: it is read with its sign turned",)
+    assert asked.notes == (
+        "the model's one output is called Bad, as the first label: it is read with its sign turned",
+    )
     called = planted_labels.one_logit(pocket.tokenizer, "good")
     assert asked.score(called.predict(task.test, task.asked_of(called).output)).value == 1
     assert task.asked_of(called).notes == ()

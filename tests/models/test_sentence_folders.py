@@ -205,8 +205,8 @@ def test_a_folder_that_lost_its_list_of_modules_says_so(tmp_path):
     (note,) = encoder.opening_notes
     assert encoder.sentence is None and encoder.task_head == "none"
     assert note == (
-        "model has a 1_Pooling and no modules.json: texts' vectors are the mean of their tokens, special ones excepted; "
-        "if its own are wanted, copy the model again"
+        "model has a 1_Pooling and no modules.json: texts' vectors are the mean of their tokens, special ones "
+        "excepted; if its own are wanted, copy the model again"
     )
     assert model_root(str(tmp_path / "model")).digest == encoder.id
     (tmp_path / "model" / "model_head.pkl").write_bytes(b"")

@@ -86,7 +86,6 @@ class LabelLists:
         self._refuse_yes_and_no(table)
         return [_listed(cell) for cell in table.cells(self.column)]
 
-
     def _refuse_yes_and_no(self, table: Table) -> None:
         """Refuse lists that say 1 or 0 of each label in its place: nobody can have the label 0 twice."""
         lists = [cell for cell in table.cells(self.column) if isinstance(cell, list | tuple)]
@@ -94,8 +93,8 @@ class LabelLists:
         signs = all(isinstance(one, int) and one in (0, 1) for each in lists for one in each)
         if signs and len(sizes) == 1 and any(len(set(one)) < len(one) for one in lists):
             raise UserError(
-                f"{table.path}: {self.column!r} says yes or no for each of {max(sizes)} labels, and not what they are "
-                "called; give the names of those that a text has, or a column for each label (--label joy,anger)"
+                f"{table.path}: {self.column!r} says yes or no for each of {max(sizes)} labels, and not what they "
+                "are called; give the names of those that a text has, or a column for each label (--label joy,anger)"
             )
 
 

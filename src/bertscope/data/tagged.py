@@ -219,7 +219,9 @@ def _not_tagged(words: Any, tags: Any, words_column: str, tags_column: str) -> t
             f"tags are numbers, and nothing says what they stand for; write tags such as B-PER in {tags_column!r}, "
             "or give the Dataset itself, which has their names"
         )
-    if not all(isinstance(word, str) and word.strip() for word in words) or not all(tag and tag.strip() for tag in tags):
+    if not all(isinstance(word, str) and word.strip() for word in words) or not all(
+        tag and tag.strip() for tag in tags
+    ):
         return "blank word or tag", "a word or a tag is blank; mend it"
     if not is_unicode("".join((*words, *tags))):
         return "not valid UTF-8", "a word is not valid Unicode; mend it"

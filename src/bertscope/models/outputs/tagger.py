@@ -151,7 +151,7 @@ class Tagger(ModelOutput):
         return weights[gold.clamp_min(0)].where(batch.read & (gold >= 0), 0.0)
 
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
-        """KL(whole || other) in nats, averaged over the words of a sentence; tags that the task doesn't tell apart are
+        """KL(whole || other) in nats, averaged over the words of a sentence; tags that mean the same to the task are
         one."""
         read = _is_said(whole)
         return kl(self._in_order(whole), self._in_order(raw)).where(read, 0.0).sum(1) / read.sum(1).clamp_min(1)
