@@ -64,7 +64,7 @@ def test_a_limit_reads_no_further(tmp_path):
 
 
 @with_shared
-@pytest.mark.parametrize("name", ["wiki.txt.xz", "books.txt.xz"])
+@pytest.mark.parametrize("name", ["wiki-1.txt.xz", "books-1.txt.xz"])
 def test_the_text_at_hand(name):
     if not (path := SHARED.parent / "text" / name).exists():
         pytest.skip(f"{name} isn't here")

@@ -1,14 +1,16 @@
-"""Exact match and token F1 against answers worked by hand, and against what SQuAD's own script is published to do."""
+"""Exact match and token F1 against answers worked by hand, and against what SQuAD's own script said."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+import frozen_squad
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.outputs.spans import normalised, token_f1
 from bertscope.data.task import Task
+from nasty_answers import nasty_answer
 
 CONTEXT = "In 1066, the Normans (led by William) crossed an English channel; the Normans won."
 FIRST, WHOLE, SECOND = (9, 20), (9, 36), (66, 77)
@@ -46,6 +48,28 @@ def test_f1_by_hand():
     assert token_f1(["x", "x", "y"], ["x", "y", "y"]) == pytest.approx(2 * 2 / 6)  # each as often as it occurs
     assert token_f1(["x"], ["y"]) == 0 and token_f1(["x", "y"], ["y", "x"]) == 1
     assert token_f1([], []) == 1 and token_f1([], ["x"]) == token_f1(["x"], []) == 0
+
+
+def test_exact_match_and_f1_are_what_squads_script_said_of_600_nasty_answers():
+    """Its numbers are kept: tests/support/frozen_squad.py says how they were made."""
+    rows = [nasty_answer(seed) for seed in frozen_squad.SEEDS]
+    texts, right, predicted = zip(*rows, strict=True)
+    asked = Examples(tuple(map(str, frozen_squad.SEEDS)), ("Who?",) * len(rows), texts, answers=right)
+    nasty = Task("nasty", "spans", (), asked, asked, asked, "token_f1")
+    exact, f1 = np.array(frozen_squad.frozen()).T
+    assert nasty.moments(np.array(predicted)) == pytest.approx(np.stack([f1, exact], axis=1), abs=1e-6)
+    # there is something to tell apart: right, wrong, in between; answers without words, right and wrong
+    wordless = np.array([not normalised(text[slice(*span)]) for text, span in zip(texts, predicted, strict=True)])
+    assert 100 < exact.sum() < 400 and 100 < (f1 == 0).sum() < 400 and ((f1 > 0) & (f1 < 1)).sum() > 50
+    assert (wordless & (exact == 1)).sum() > 5 and (wordless & (exact == 0)).sum() > 5
+
+
+def test_a_right_answer_without_words_counts_only_where_all_are():
+    """As SQuAD 2.0's script has it."""
+    article = (9, 12)
+    assert CONTEXT[slice(*article)] == "the"
+    assert task((article, FIRST)).moments(np.array([article])).tolist() == [[0, 0]]
+    assert task((article,)).moments(np.array([article])).tolist() == [[1, 1]]
 
 
 def test_moments_take_the_nearest_of_several_answers():

@@ -16,6 +16,7 @@ from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.windows import text_windows
 from bertscope.training.objective import Labelled
+from plain_windows import plain_windows
 
 LONG = " ".join(f"the old house by the river was cold and number {row} was long ." for row in range(20))
 TEXTS = ("a good text .", LONG, "the old house", LONG[: len(LONG) // 3])
@@ -27,17 +28,11 @@ def task_of(windows: int = 0, pair: tuple[str, ...] | None = None) -> Task:
 
 
 def logits_of_windows(encoder, text: str, pair: str | None, most: int) -> np.ndarray:
-    """The mean over windows, by a plain loop over what the tokenizer gives."""
-    length = encoder.max_length
-    coded = encoder.tokenizer(
-        text, pair, truncation="only_first" if pair is None else "only_second", max_length=length, stride=length // 4,
-        return_overflowing_tokens=True,
-    )  # fmt: skip
+    """The mean over windows, by a plain loop."""
     found = []
-    for row in range(min(most, len(coded["input_ids"]))):
-        names = ("input_ids", "token_type_ids", "attention_mask")
+    for window in plain_windows(encoder.tokenizer, text, pair, encoder.max_length, encoder.max_length // 2)[:most]:
+        inputs = {name: torch.tensor([ids], device=encoder.device) for name, ids in window.items()}
         with torch.no_grad():
-            inputs = {name: torch.tensor([coded[name][row]], device=encoder.device) for name in names}
             found.append(encoder.model(**inputs).logits[0].cpu().numpy())
     return np.mean(found, 0)
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, pairwise
+from random import Random
 
 import numpy as np
 import pytest
+import tokenizers
 import torch
 from transformers.modeling_outputs import QuestionAnsweringModelOutput
 
+import tokenizer_kinds
 from bertscope.core.examples import Examples
 from bertscope.models.span_head import best_spans, with_span_head
-from bertscope.models.windows import targets, windowed
+from bertscope.models.windows import targets, text_windows, windowed
+from plain_windows import plain_windows
+from tokenizer_kinds import HARD, KINDS
 
 LONG = " ".join(["the old house by the river was cold ."] * 12 + ["Anna closed the door ."] + ["it rained ."] * 10)
 
@@ -82,6 +87,62 @@ def test_words_that_the_source_marks_dont_change_the_answer(tiny):
     assert (one.spans == other.spans).all() and (
         one.tokens.fields["input_ids"] == other.tokens.fields["input_ids"]
     ).all()
+
+
+def random_texts(seed: int, n: int = 12) -> list[str]:
+    """From a few words to many, of every script, with doubled spaces, and special tokens that are typed."""
+    random, words = Random(seed), [*chain.from_iterable(HARD), "[SEP]", "</s>", "", "rain", "the"]
+    return [" ".join(random.choices(words, k=random.choice((1, 5, 40, 200)))) for _ in range(n)]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def tokenizer(request, _tiny):
+    if request.param == "bert":
+        return _tiny.tokenizer
+    return getattr(tokenizer_kinds, request.param)()
+
+
+@pytest.mark.parametrize("length", [17, 32, 64])
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("most", [1, 3, 1000])
+def test_windows_of_every_tokenizer_are_those_of_a_plain_loop(tokenizer, length, paired, most):
+    text, pair = random_texts(length), random_texts(length + 1) if paired else None
+    texts = Examples(tuple(map(str, range(len(text)))), tuple(text), tuple(pair) if pair else None)
+    found = text_windows(tokenizer, texts, length, most)
+    each = [
+        plain_windows(tokenizer, a, b, length, length // 2) for a, b in zip(text, pair or [None] * 12, strict=True)
+    ]
+    assert max(map(len, each)) > 3
+    assert found.example.tolist() == [row for row, windows in enumerate(each) for _ in windows[:most]]
+    for name, flat in found.tokens.fields.items():
+        assert flat.tolist() == [one for windows in each for window in windows[:most] for one in window[name]]
+    cut_first = [paired and len(tokenizer(a, add_special_tokens=False)["input_ids"]) > length // 2 for a in text]
+    unread = [len(windows) > most for windows in each]
+    assert found.truncated.tolist() == [a or b for a, b in zip(cut_first, unread, strict=True)]
+
+
+@pytest.mark.skipif(tokenizers.__version__ in ("0.23.1", "0.23.2"), reason="these lose all but two windows")
+@pytest.mark.parametrize("paired", [False, True])
+def test_windows_are_those_that_the_library_makes_of_what_overflows(tokenizer, paired):
+    text = [one[:4] for one in random_texts(5)] if paired else random_texts(6)
+    pair = random_texts(6) if paired else None
+    coded = tokenizer(
+        text, pair, truncation="only_second" if paired else "only_first", max_length=64, stride=16,
+        return_overflowing_tokens=True,
+    )  # fmt: skip
+    texts = Examples(tuple(map(str, range(len(text)))), tuple(text), tuple(pair) if pair else None)
+    found = text_windows(tokenizer, texts, 64, 1000)
+    assert found.example.tolist() == coded["overflow_to_sample_mapping"] and len(found.example) > 20
+    for name, flat in found.tokens.fields.items():
+        assert flat.tolist() == [*chain.from_iterable(coded[name])]
+    if paired:
+        asked = windowed(tokenizer, texts, 64)
+        assert asked.example.tolist() == coded["overflow_to_sample_mapping"]
+        offsets = [*chain.from_iterable(encoding.offsets for encoding in coded.encodings)]
+        assert asked.spans.tolist() == [list(one) for one in offsets]
+        assert asked.inside.tolist() == [
+            side == 1 for row in range(len(asked)) for side in coded.sequence_ids(row)
+        ]  # fmt: skip
 
 
 def brute_force(starts, ends, inside, longest):

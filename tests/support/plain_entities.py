@@ -1,7 +1,6 @@
 """Entities of tags, word by word, from the published definitions: what `data/entities.py` is held to.
 
-`seqeval` 1.2.2 is published as source alone, and `make` installs nothing that would have to be built. Where somebody
-has installed it, tests/data/test_entities.py compares with it too.
+What `seqeval` itself said is kept by `frozen_seqeval.py`.
 """
 
 from __future__ import annotations

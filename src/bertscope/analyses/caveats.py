@@ -17,7 +17,7 @@ def cautions(model: Encoder, task: Task, score: Scores, truncated: int, split: s
         notes.append(
             f"the whole model is not clearly above chance ({score.chance:.3f}): what its parts do means little"
         )
-    if model.tuned_on not in (None, task.fingerprint):
+    if task.may_have_been_seen_by(model):
         notes.append(
             f"the model was fine-tuned on another split or other data: some {split} rows may be ones it has seen"
         )

@@ -124,6 +124,10 @@ class Answering(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def tuned_on(self) -> str | None:
+        """The fingerprint of the task that it was trained on last, if that is known."""
+
     def form_of(self, kind: str, *, pairs: bool) -> str:
         """As which kind of output this model answers a task of that kind: mostly as that; an encoder with nothing on
         top answers scores of pairs by its vectors, a reranker two labels by one number. Refuses, with what to do,

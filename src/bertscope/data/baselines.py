@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bertscope.core.examples import Examples
+from bertscope.data.logistic import Logistic
 from bertscope.data.outputs.several import SeveralLabels
 from bertscope.data.outputs.spans import normalised
 from bertscope.data.outputs.tags import Tags
@@ -23,7 +24,6 @@ from bertscope.data.task import Task
 _STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # of the data against the penalty; the first wins a tie: the simpler model
 # L-BFGS holds them some 25 times: 800 MB of these, and 6 GB for 5,000 classes of 8,000 words.
 _MOST_COEFFICIENTS = 2**22
-_FAR = 30.0  # log-odds of what is as good as certain
 _SENTENCE = re.compile(r"[^.!?]+[.!?]*")
 
 
@@ -74,13 +74,13 @@ def each_bag_of_words(task: Task) -> np.ndarray:
     best on validation; the log-odds and the threshold, [n, labels + 1]."""
     output = task.output
     assert isinstance(output, SeveralLabels)
-    features, gold = _Features(task.train), output.gold(task.train)
+    features, right = _Features(task.train), output.gold(task.validation)
     train, validation, test = (features(split) for split in (task.train, task.validation, task.test))
-    right = output.gold(task.validation)
+    model = Logistic(train, output.gold(task.train))
     best, best_score = majority(task), -np.inf
     for strength in _STRENGTHS:
-        models = [_log_odds(strength, train, column) for column in gold.T]
-        known, asked = (np.stack([model(some) for model in models], 1) for some in (validation, test))
+        model.fit(strength)
+        known, asked = (model.log_odds(some) for some in (validation, test))
         threshold = task.threshold if task.threshold is not None else output.best_threshold(known, right)
         beside = (np.full((len(known), 1), threshold), np.full((len(asked), 1), threshold))
         known, asked = (np.hstack(both) for both in zip((known, asked), beside, strict=True))
@@ -88,15 +88,6 @@ def each_bag_of_words(task: Task) -> np.ndarray:
         if score > best_score:
             best, best_score = asked, score
     return best
-
-
-def _log_odds(strength: float, features: Any, gold: np.ndarray) -> Callable[[Any], np.ndarray]:
-    """From texts to the log-odds of one label; of one that all texts have, or none, a number far away."""
-    from sklearn.linear_model import LogisticRegression
-
-    if len(np.unique(gold)) == 1:
-        return lambda some: np.full(some.shape[0], _FAR if gold[0] else -_FAR)
-    return LogisticRegression(C=strength, max_iter=1000).fit(features, gold).decision_function
 
 
 def bag_of_words(task: Task) -> np.ndarray:

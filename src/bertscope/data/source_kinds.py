@@ -82,6 +82,9 @@ class TaskSource(Source):
         train, validation, test = (
             few(part, task.kind, options) for part in (task.train, task.validation, task.test)
         )  # fmt: skip
+        fewer = train is not task.train or validation is not task.validation
+        if fewer and not options.without:
+            task = replace(task, taken_from=task.fingerprint)
         task = replace(task, train=train, validation=validation, test=test)
         return noting_repeats(without_words(task, options.without, options.at_random) if options.without else task)
 

@@ -65,6 +65,8 @@ class Task:
     threshold: float | None = None
     """Of several labels a text: above which log-odds a label is given (0 is a probability of .5). None: each model
     that is asked has its own, the best on the validation set; see `decided_by`."""
+    taken_from: str | None = None
+    """The fingerprint of the task that these are some rows of, split by split, where a limit was asked for."""
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{len(getattr(self, split)):,} {split}" for split in SPLITS)
@@ -147,6 +149,10 @@ class Task:
         splits = [[split.text, split.pair, self.output.learnt(split)] for split in (self.train, self.validation)]
         read = [self.labels, splits, *([self.windows] if self.windows else [])]
         return digest_text(canonical_json(read))
+
+    def may_have_been_seen_by(self, model: Answering) -> bool:
+        """Whether the model learnt from another split of this data, or other data, for all that is known."""
+        return model.tuned_on not in (None, self.fingerprint, self.taken_from)
 
     def outputs(self, predicted: Predictions | np.ndarray) -> np.ndarray:
         """A model's outputs [..., n, ...] in the order of the task's labels."""

@@ -74,10 +74,31 @@ class Tokens:
         offsets = chain.from_iterable(encoding.offsets for encoding in self.encodings)
         return np.fromiter(chain.from_iterable(offsets), np.int32, 2 * len(self.words)).reshape(-1, 2)
 
+    def at(self, places: np.ndarray, lengths: np.ndarray) -> Tokens:
+        """The tokens at these places, each row's after another's, in rows of these lengths; nothing is truncated."""
+        return replace(
+            self,
+            fields={name: flat[places] for name, flat in self.fields.items()},
+            special=self.special[places],
+            added=self.added[places],
+            words=self.words[places],
+            segments=self.segments[places],
+            starts=np.cumsum(lengths) - lengths,
+            lengths=lengths,
+            truncated=np.zeros(len(lengths), dtype=bool),
+            encodings=(),
+        )
+
 
 def tokenise(tokenizer: Any, texts: Examples, max_length: int) -> Tokens:
     """Tokenise texts, pairs or marked words; what is longer than the model allows is truncated, and noted."""
     coded = encode(tokenizer, texts, truncation=True, max_length=max_length, return_special_tokens_mask=True)
+    return lay_out(tokenizer, coded, texts)
+
+
+def tokenise_whole(tokenizer: Any, texts: Examples) -> Tokens:
+    """All tokens of each text, however many they are."""
+    coded = encode(tokenizer, texts, truncation=False, return_special_tokens_mask=True, verbose=False)
     return lay_out(tokenizer, coded, texts)
 
 

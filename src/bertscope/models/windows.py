@@ -1,23 +1,22 @@
 """Texts that are longer than a model reads, in windows: a question's text, in which its answer stands, or any text.
 
 Neighbouring windows share a quarter of the model's length, so that a short answer is whole in at least one of them.
-Words that the source marks are passed over: answers are counted in characters of the text itself.
+Words that the source marks are passed over: answers are counted in characters of the text itself. Texts are tokenised
+whole and cut here: what tokenizers give of what overflows differs (0.23.1 and 0.23.2 lose all but two windows).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from transformers import BatchEncoding
 
 from bertscope.core.examples import Examples
-from bertscope.models.batches import Tokens, lay_out
+from bertscope.models.batches import Tokens, tokenise_whole
 
 _SHARED = 4
-"""The part of the model's length that two windows share at least, and that a question may have at most."""
+"""The part of the model's length that two windows share, and that a question may have at most."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +49,12 @@ class Windows:
 def windowed(tokenizer: Any, examples: Examples, max_length: int) -> Windows:
     """Tokenise questions (the first text) with the texts they are about (the second)."""
     assert examples.pair is not None
-    questions, shortened = _shortened(tokenizer, examples.text, max_length // _SHARED)
-    coded = tokenizer(
-        questions, list(examples.pair), truncation="only_second", max_length=max_length,
-        stride=max_length // _SHARED, return_overflowing_tokens=True, return_special_tokens_mask=True,
-    )  # fmt: skip
-    example = np.array(coded.pop("overflow_to_sample_mapping"), dtype=np.int64)
-    tokens = lay_out(tokenizer, coded, Examples(examples.ids, examples.text, examples.pair))
+    whole = tokenise_whole(tokenizer, Examples(examples.ids, examples.text, examples.pair))
+    cut = _Cut.of(whole, True, max_length, max_length // _SHARED)
+    places, lengths = cut.places()
+    tokens = whole.at(places, lengths)
     inside = (tokens.segments == 1) & ~tokens.added
-    spans = tokens.spans
-    return Windows(
-        replace(tokens, encodings=()), example, spans, inside, shortened
-    )  # encodings are thousands of things
+    return Windows(tokens, cut.example, whole.spans[places], inside, cut.shortened)
 
 
 @dataclass(frozen=True)
@@ -79,23 +72,9 @@ class TextWindows:
 def text_windows(tokenizer: Any, examples: Examples, max_length: int, most: int) -> TextWindows:
     """Tokenise texts in at most so many windows each. Of a pair the second text is read in windows, each with the
     first, which may have half of the model's length."""
-    texts: tuple[Any, ...] = (list(examples.text),)
-    shortened = np.zeros(len(examples), bool)
-    if examples.pair is not None:
-        first, shortened = _shortened(tokenizer, examples.text, max_length // 2)
-        texts = (first, list(examples.pair))
-    coded = tokenizer(
-        *texts, truncation="only_first" if examples.pair is None else "only_second", max_length=max_length,
-        stride=max_length // _SHARED, return_overflowing_tokens=True, return_special_tokens_mask=True,
-    )  # fmt: skip
-    example = np.array(coded.pop("overflow_to_sample_mapping"), dtype=np.int64)
-    place = np.arange(len(example)) - np.searchsorted(example, example)
-    kept = np.flatnonzero(place < most)
-    some = BatchEncoding(
-        {name: [rows[at] for at in kept] for name, rows in coded.items()}, [coded.encodings[at] for at in kept]
-    )
-    tokens = lay_out(tokenizer, some, Examples(examples.ids, examples.text, examples.pair))
-    return TextWindows(replace(tokens, encodings=()), example[kept], shortened | (np.bincount(example) > most))
+    whole = tokenise_whole(tokenizer, Examples(examples.ids, examples.text, examples.pair))
+    cut = _Cut.of(whole, examples.pair is not None, max_length, max_length // 2, most)
+    return TextWindows(whole.at(*cut.places()), cut.example, cut.shortened | cut.unread)
 
 
 def targets(windows: Windows, answers: np.ndarray) -> np.ndarray:
@@ -115,12 +94,53 @@ def targets(windows: Windows, answers: np.ndarray) -> np.ndarray:
     return np.where(whole[:, None], np.stack([first, last], axis=1), 0)
 
 
-def _shortened(tokenizer: Any, questions: Sequence[str], most: int) -> tuple[list[str], np.ndarray]:
-    """The questions, truncated where they have more tokens than `most`, and whether each was."""
-    found, shortened = list(questions), np.zeros(len(questions), bool)
-    coded = tokenizer(found, add_special_tokens=False, verbose=False)
-    for at, encoding in enumerate(coded.encodings):
-        if len(encoding) > most:
-            found[at] = found[at][: encoding.offsets[most - 1][1]]
-            shortened[at] = True
-    return found, shortened
+@dataclass(frozen=True)
+class _Cut:
+    """Where windows begin and end. Each has the special tokens around its texts, the first text of a pair, and some
+    of the text that is read in windows: the second, or the only one."""
+
+    example: np.ndarray
+    """[window]"""
+    begins: np.ndarray
+    """[window, part]: parts of an example that are left of it when the rest is cut out."""
+    ends: np.ndarray
+    shortened: np.ndarray
+    """[example]: whether a pair's first text lost its end."""
+    unread: np.ndarray
+    """[example]: whether it has more windows than are read."""
+
+    @classmethod
+    def of(cls, whole: Tokens, paired: bool, max_length: int, most_of_first: int, most: int | None = None) -> _Cut:
+        start, end = whole.starts, whole.starts + whole.lengths
+        text, text_end = _bounds(whole, 1 if paired else 0, end)
+        first, first_end = _bounds(whole, 0, start) if paired else (start, start)
+        kept = np.minimum(first_end - first, most_of_first)
+        around = whole.lengths - (text_end - text) - (first_end - first)
+        size = np.maximum(max_length - around - kept, 1)
+        step = np.maximum(size - max_length // _SHARED, 1)
+        count = 1 + -(-np.maximum(text_end - text - size, 0) // step)
+        read = count if most is None else np.minimum(count, most)
+        example = np.repeat(np.arange(len(whole)), read)
+        number = np.arange(len(example)) - np.repeat(np.cumsum(read) - read, read)
+        at = text[example] + number * step[example]
+        begins = np.stack([start[example], first_end[example], at, text_end[example]], 1)
+        stop = np.minimum(at + size[example], text_end[example])
+        ends = np.stack([(first + kept)[example], text[example], stop, end[example]], 1)
+        return cls(example, begins, ends, kept < first_end - first, read < count)
+
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """All tokens of all windows as places among those of the whole texts, and how many each window has."""
+        sizes = (self.ends - self.begins).ravel()
+        shift = self.begins.ravel() - (np.cumsum(sizes) - sizes)
+        return np.repeat(shift, sizes) + np.arange(sizes.sum()), (self.ends - self.begins).sum(1)
+
+
+def _bounds(whole: Tokens, segment: int, otherwise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[example] twice: from where to where the first or second text of each reaches; where it has no token,
+    `otherwise` is both."""
+    at = np.flatnonzero(~whole.added & (whole.segments == segment))
+    row = np.searchsorted(whole.starts, at, "right") - 1
+    count = np.bincount(row, minlength=len(whole))
+    begins = otherwise.copy()
+    begins[count > 0] = at[np.searchsorted(row, np.flatnonzero(count))]
+    return begins, begins + count

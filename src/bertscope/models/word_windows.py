@@ -7,14 +7,14 @@ long it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bertscope.core.examples import Examples
-from bertscope.models.batches import Tokens, lay_out
-from bertscope.models.words import NO_WORD, encode
+from bertscope.models.batches import Tokens, tokenise_whole
+from bertscope.models.words import NO_WORD
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class WordWindows:
 def word_windows(tokenizer: Any, examples: Examples, max_length: int) -> WordWindows:
     """Tokenise sentences whole, and cut what is longer than `max_length` into windows with the special tokens that
     the tokenizer adds around a text."""
-    tokens = whole_sentences(tokenizer, examples)
+    tokens = tokenise_whole(tokenizer, examples)
     pieces, example, word = list[np.ndarray](), list[int](), list[np.ndarray]()
     for at, (start, length) in enumerate(zip(tokens.starts, tokens.lengths, strict=True)):
         here = np.arange(start, start + length)
@@ -55,13 +55,8 @@ def word_windows(tokenizer: Any, examples: Examples, max_length: int) -> WordWin
             pieces.append(here[window])
             word.append(np.where((own != NO_WORD) & (best[own] == number), own, NO_WORD))
             example.append(at)
-    return WordWindows(_taken(tokens, pieces), np.array(example, dtype=np.int64), _joined(word))
-
-
-def whole_sentences(tokenizer: Any, examples: Examples) -> Tokens:
-    """All tokens of each text, however many they are."""
-    coded = encode(tokenizer, examples, truncation=False, return_special_tokens_mask=True, verbose=False)
-    return lay_out(tokenizer, coded, examples)
+    lengths = np.array([len(one) for one in pieces], dtype=np.int64)
+    return WordWindows(tokens.at(_joined(pieces), lengths), np.array(example, dtype=np.int64), _joined(word))
 
 
 def _first_of_words(words: np.ndarray) -> np.ndarray:
@@ -89,23 +84,6 @@ def _most_context(words: np.ndarray, begins: np.ndarray, size: int) -> np.ndarra
     known = numbers != NO_WORD
     best[numbers[known]] = np.where(has_first, room, -len(words) - size).argmax(0)[known]
     return best
-
-
-def _taken(tokens: Tokens, pieces: list[np.ndarray]) -> Tokens:
-    """The tokens at these places, each list a row."""
-    at, lengths = _joined(pieces), np.array([len(one) for one in pieces], dtype=np.int64)
-    return replace(
-        tokens,
-        fields={name: flat[at] for name, flat in tokens.fields.items()},
-        special=tokens.special[at],
-        added=tokens.added[at],
-        words=tokens.words[at],
-        segments=tokens.segments[at],
-        starts=np.cumsum(lengths) - lengths,
-        lengths=lengths,
-        truncated=np.zeros(len(lengths), dtype=bool),
-        encodings=(),
-    )
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:

@@ -102,7 +102,7 @@ def _task_ability(model: Encoder, task: Task, config: EraseConfig) -> Ability:
     task = task.asked_of(model)
     notes = task.label_notes(model.labels)
     test = task.test.take(_few(task.test, np.arange(len(task.test)), config))
-    if model.tuned_on not in (None, task.fingerprint):
+    if task.may_have_been_seen_by(model):
         notes.append("the model was fine-tuned on another split or other data: it may have seen some test rows")
 
     def measured(changes: Sequence[Change | None]) -> Measured:

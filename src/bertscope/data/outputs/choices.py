@@ -16,7 +16,7 @@ from bertscope.core.decisions import Decisions
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NO_CANDIDATE, Examples
 from bertscope.core.resampling import Value
-from bertscope.data.outputs.classes import log_shares, model_by_model
+from bertscope.data.outputs.classes import cross_entropies, kl
 from bertscope.data.outputs.label_names import labels_of
 from bertscope.data.outputs.scores import summary
 
@@ -93,21 +93,11 @@ class OneChoice:
 
     def losses(self, outputs: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """The cross-entropy over an example's candidates, in nats."""
-
-        def of_model(one: np.ndarray) -> np.ndarray:
-            return -log_shares(one)[np.arange(len(one)), gold[:, 0]]
-
-        return model_by_model(of_model, outputs)
+        return cross_entropies(outputs, gold[:, 0])
 
     def divergence(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         """KL(whole || other) over an example's candidates, in nats."""
-        before = log_shares(whole)
-        shares = np.exp(before)
-
-        def of_model(one: np.ndarray) -> np.ndarray:
-            return np.maximum((shares * (before - log_shares(one))).sum(-1), 0.0)
-
-        return model_by_model(of_model, other)
+        return kl(whole, other)
 
     def secondary(self, predicted: np.ndarray, gold: np.ndarray) -> dict[str, float]:
         return {}

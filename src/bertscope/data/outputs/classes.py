@@ -77,22 +77,11 @@ class Classes:
 
     def losses(self, outputs: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """The cross-entropy: minus the log of the right label's probability, in nats."""
-
-        def of_model(one: np.ndarray) -> np.ndarray:
-            return -log_shares(one)[np.arange(len(one)), gold]
-
-        return model_by_model(of_model, outputs)
+        return cross_entropies(outputs, gold)
 
     def divergence(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Kullback and Leibler's, KL(whole || other), in nats."""
-        before = log_shares(whole)
-        shares = np.exp(before)
-
-        def of_model(one: np.ndarray) -> np.ndarray:
-            # Never below 0, but for rounding.
-            return np.maximum((shares * (before - log_shares(one))).sum(-1), 0.0)
-
-        return model_by_model(of_model, other)
+        return kl(whole, other)
 
     def correct(self, predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
         return (predicted == gold).astype(np.float64)
@@ -131,6 +120,27 @@ def model_by_model(of_model: Callable[[np.ndarray], np.ndarray], outputs: np.nda
     over."""
     models = outputs.reshape(-1, *outputs.shape[-axes:])
     return np.array([of_model(one) for one in models]).reshape(outputs.shape[: 1 - axes])
+
+
+def cross_entropies(outputs: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Minus the log of the probability that outputs [..., n, c] give to what is right [n], in nats: [..., n]."""
+
+    def of_model(one: np.ndarray) -> np.ndarray:
+        return -log_shares(one)[np.arange(len(one)), gold]
+
+    return model_by_model(of_model, outputs)
+
+
+def kl(whole: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """KL(whole || other) of the probabilities that outputs [n, c] and [..., n, c] stand for, in nats: [..., n]."""
+    before = log_shares(whole)
+    shares = np.exp(before)
+
+    def of_model(one: np.ndarray) -> np.ndarray:
+        # Never below 0, but for rounding.
+        return np.maximum((shares * (before - log_shares(one))).sum(-1), 0.0)
+
+    return model_by_model(of_model, other)
 
 
 def log_shares(outputs: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Questions whose answers are spans of a text, scored as SQuAD does (Rajpurkar et al. 2016).
 
 The question is the text, what it is about the pair. Outputs are spans of characters of the second text,
-[..., n, 2]. Of several right answers the nearest counts.
+[..., n, 2]. Of several right answers the nearest counts; those without words, such as "the", only where all are so,
+as in the script of SQuAD 2.0.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ def _agreement() -> Any:
     @lru_cache(maxsize=100_000)
     def agreement(context: str, right: tuple[tuple[int, int], ...], start: int, end: int) -> tuple[float, float]:
         predicted = normalised(context[start:end])
-        wanted = [normalised(context[begin:stop]) for begin, stop in right]
+        wanted = [words for begin, stop in right if (words := normalised(context[begin:stop]))] or [[]]
         return max(token_f1(predicted, gold) for gold in wanted), float(predicted in wanted)
 
     return agreement

@@ -199,7 +199,7 @@ class Shrinking:
         return [full, tiny]
 
     def _warnings(self) -> list[str]:
-        if self.encoder.tuned_on in (None, self.task.fingerprint):
+        if not self.task.may_have_been_seen_by(self.encoder):
             return []
         return [
             "the model was fine-tuned on another split or other data: it may have seen rows of validation and test"

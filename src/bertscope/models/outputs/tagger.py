@@ -15,12 +15,12 @@ from torch.nn.functional import log_softmax
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import SILENT, Output
-from bertscope.models.batches import WINDOW
+from bertscope.models.batches import WINDOW, tokenise_whole
 from bertscope.models.evaluating import at_least_single
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import balanced_weights, kl
-from bertscope.models.word_windows import whole_sentences, word_windows
+from bertscope.models.word_windows import word_windows
 from bertscope.models.words import NO_WORD
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Tagger(ModelOutput):
         if examples.words is not None:
             most = max(map(len, examples.words), default=0)
         else:
-            read = (whole_sentences(self.encoder.tokenizer, part) for part in _parts(examples))
+            read = (tokenise_whole(self.encoder.tokenizer, part) for part in _parts(examples))
             most = max((int(tokens.words.max(initial=NO_WORD)) + 1 for tokens in read), default=0)
         return (most, self.encoder.model.config.num_labels)
 
