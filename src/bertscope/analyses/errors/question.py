@@ -98,12 +98,14 @@ errors = Question(
         "at": {"model": "as it is", "fitted": "at the fitted temperature"},
         "error": {
             "right": "right", "wrong_type": "wrong type", "wrong_boundary": "wrong boundary",
-            "overlap": "other overlap", "missed": "missed", "spurious": "spurious",
+            "other_overlap": "other overlap", "missed": "missed", "spurious": "spurious",
         },
     },
     columns={
-        "reliability": {"low, high": "where calibration is perfect: between what the share that is right lies 95 times "
-                        "of 100 (consistency resampling)"},
+        "reliability": {
+            "low, high": "where calibration is perfect: between what the share that is right lies 95 times of 100 "
+            "(consistency resampling)"
+        },
         "calibration": {
             "expected": "the calibration error where calibration is perfect: mean of draws in which each decision is "
             "right with the probability that is its confidence",
