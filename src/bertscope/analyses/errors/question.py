@@ -82,7 +82,7 @@ errors = Question(
         "temperature": "temperature that fits validation",
         "calibration_error_fitted": "calibration error at that temperature",
         "overconfidence_fitted": "confidence minus accuracy at that temperature",
-        "kept_accuracy": "the surest 80% answered,",
+        "kept_accuracy": "accuracy of the surest 80%",
         "risk_area": "area under the risk-coverage curve",
         "slices_tried": "slices tried",
         "slices_found": "slices that differ by {by} (p < .05, max-T)",

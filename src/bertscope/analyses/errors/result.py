@@ -38,6 +38,8 @@ class Found:
     calibration: Calibration | None = None
     fitted: Calibration | None = None
     temperature: float = 1.0
+    fitted_on: int = 0
+    """How many decisions of validation it was fitted on."""
     kept: RiskCoverage | None = None
     tried: int = 0
 
@@ -94,13 +96,13 @@ def _calibration_numbers(found: Found) -> list[Number]:
     ]
     if other is not None:
         numbers += [
-            number("temperature", found.temperature, ""),
+            Number("temperature", found.temperature, n=found.fitted_on),
             number("calibration_error_fitted", other.error, ""),
             number("overconfidence_fitted", other.over, ""),
         ]
     return [
         *numbers,
-        number("kept_accuracy", kept.at(COVERAGE), "accuracy"),
+        number("kept_accuracy", kept.at(COVERAGE), ""),
         number("risk_area", kept.area, ""),
     ]
 
@@ -164,7 +166,8 @@ def _seen(model: Encoder, task: Task) -> str:
 
 def _figures(task: Task, found: Found, tables: Mapping[str, pd.DataFrame]) -> list[Figure]:
     figures = []
-    what = "word" if task.test.words is not None else "text"
+    several = found.calibration is not None and found.calibration.decisions > len(task.test)
+    what = "word" if several else "text"
     if "confusion" in tables:
         figures.append(Figure(
             "heatmap", "confusion", x="predicted", y="gold", value="share", key="confusion",
