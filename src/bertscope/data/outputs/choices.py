@@ -16,7 +16,7 @@ from bertscope.core.decisions import Decisions
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NO_CANDIDATE, Examples
 from bertscope.core.resampling import Value
-from bertscope.data.outputs.classes import cross_entropies, kl
+from bertscope.data.outputs.classes import cross_entropies, kl, log_shares
 from bertscope.data.outputs.label_names import labels_of
 from bertscope.data.outputs.scores import summary
 
