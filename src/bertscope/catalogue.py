@@ -52,6 +52,11 @@ _KINDS = {
         root="bertscope.models.known_base:model_root",
         folder="model",
     ),
+    "scorer": Kind(
+        open="bertscope.models.scorer:open_scorer",
+        root="bertscope.models.onnx_file:scorer_root",
+        folder="model",
+    ),
     "task": Kind(open="bertscope.data.read:read_task", root="bertscope.data.read:task_root"),
     "examples": Kind(open="bertscope.data.corpus:read_examples", root="bertscope.data.corpus:examples_root"),
     "data": Kind(open="bertscope.data.corpus:read_data", root="bertscope.data.corpus:data_root"),
