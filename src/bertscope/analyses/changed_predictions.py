@@ -166,8 +166,8 @@ def difference_table(pair: Pair) -> pd.DataFrame:
     value, output = pair.a.output.value, pair.a.output
     own = value(pair.moments.mean(1))
     effect = _effect(pair, value, pair.moments, permutations=0 if output.counts_hits else pair.how.permutations)
-    p = found[0]["p"] if output.counts_hits else effect["p"]
-    found.append({"measure": "score", "a": own[0], "b": own[1], **effect, "p": p})
+    exact = {"p": found[0]["p"]} if output.counts_hits else {}
+    found.append({"measure": "score", "a": own[0], "b": own[1], **effect, **exact})
     if pair.losses is not None:
         effect = _effect(pair, mean, pair.losses[..., None])
         found.append({"measure": "loss", "a": pair.losses[0].mean(), "b": pair.losses[1].mean(), **effect})
@@ -198,12 +198,12 @@ def agreement(pair: Pair) -> dict[str, tuple[float, float, float]]:
     elif aligned and before is not None and after is not None:
         if before.names:
             found["agreement"] = cohen_kappa, cohen_moments(before.predicted, after.predicted, before.example, n)
-        wrong = [(~one.right).astype(int) for one in (before, after)]
-        found["error_agreement"] = cohen_kappa, cohen_moments(*wrong, before.example, n)
+        one, other = ((~each.right).astype(int) for each in (before, after))
+        found["error_agreement"] = cohen_kappa, cohen_moments(one, other, before.example, n)
     else:
         rows = np.flatnonzero(~np.isnan(pair.better))
-        wrong = [(one[rows] == 0).astype(int) for one in pair.correct]
-        found["error_agreement"] = cohen_kappa, cohen_moments(*wrong, rows, n)
+        one, other = ((each[rows] == 0).astype(int) for each in pair.correct)
+        found["error_agreement"] = cohen_kappa, cohen_moments(one, other, rows, n)
     told = {}
     for key, (value, moments) in found.items():
         draws = metric_draws(value, moments[None], repeats=pair.how.repeats, seed=pair.how.seed)[:, 0]
@@ -221,8 +221,9 @@ def distance(pair: Pair) -> dict[str, tuple[float, float, float]]:
     if not np.isnan(flips).any():
         told["flips"] = _told(flips.mean(), *share_interval(flips.mean(), len(flips)))
     a, b = pair.a, pair.b
-    comparable = a.output.kind == b.output.kind and np.shape(a.outputs) == np.shape(b.outputs)
-    if a.outputs is not None and b.outputs is not None and comparable:
+    if a.outputs is None or b.outputs is None or a.output.kind != b.output.kind:
+        return told
+    if a.outputs.shape == b.outputs.shape:
         try:
             apart = a.output.divergence(a.outputs, b.outputs)
         except OnlyTheModelSays:

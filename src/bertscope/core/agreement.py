@@ -1,5 +1,5 @@
-"""How much yes-or-no votes of several raters agree: which parts survived, in training after training. And how much two
-raters agree who choose between any number of things (`cohen_moments`).
+"""How much yes-or-no votes of several raters agree: which parts survived, in training after training. And how much
+two raters agree who choose between any number of things (`cohen_moments`).
 
 Votes are booleans [rater, item]. What is built of pairs of raters depends only on how many items have how many yes
 votes (`by_yes`, [1 + raters]); so it can be had without each rater at little cost.
@@ -88,8 +88,8 @@ def _over_raters(statistic: Callable[[np.ndarray], float], votes: np.ndarray, le
 
 
 def cohen_moments(one: np.ndarray, other: np.ndarray, example: np.ndarray, n: int) -> np.ndarray:
-    """What Cohen's kappa needs of each of n examples, [n, 2 + 2 x categories]: how many choices it holds, how many are
-    the same, and how often each side makes each. The choices of the two sides [m] are numbers from 0, `example` [m]
+    """What Cohen's kappa needs of each of n examples, [n, 2 + 2 x categories]: how many choices it holds, how many
+    are the same, and how often each side makes each. The choices of the two sides [m] are numbers from 0, `example` [m]
     says which example each is made in."""
     categories = int(max(one.max(initial=0), other.max(initial=0))) + 1
     columns = [np.ones(len(one)), (one == other).astype(np.float64)]

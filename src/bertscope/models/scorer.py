@@ -11,7 +11,6 @@ from typing import Any
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.model_record import ModelRecord
 from bertscope.core.output import Output
 from bertscope.core.predictions import Predictions
 from bertscope.models.encoder import Encoder
