@@ -61,6 +61,8 @@ class RowBatch(Batch):
     """[row, ...]: what is right; None where nobody asked for it."""
     marks: Mapping[str, Tensor] = field(default_factory=dict)
     """[row, token]: the rows' `marks`, 0 behind a row's end."""
+    cut: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    """[example]: whether something of it isn't read."""
 
     @property
     def right(self) -> Any:
@@ -230,9 +232,10 @@ class ModelOutput(ABC):
         marks = {name: padded.inputs.pop(name) for name in rows.marks}
         owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts)).to(encoder.device)
         known = {each.name: getattr(padded, each.name) for each in fields(padded)}
-        known["truncated"] = int(rows.truncated[group].sum())
+        cut = np.asarray(rows.truncated[group], dtype=bool)
+        known["truncated"] = int(cut.sum())
         right = None if rows.gold is None else torch.from_numpy(rows.gold[at]).to(encoder.device)
-        return RowBatch(**known, examples=group + first, owner=owner, gold=right, marks=marks)
+        return RowBatch(**known, examples=group + first, owner=owner, gold=right, marks=marks, cut=cut)
 
 
 class Deployed(nn.Module):
