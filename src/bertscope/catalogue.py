@@ -21,6 +21,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.redundancy", "How different are the heads from each other?", "attention"),
     Entry("bertscope.analyses.ablate", "What if a head, an MLP or a layer is switched off?", "parts"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
+    Entry("bertscope.analyses.versus", "What does another model fix and break?", "rows"),
     Entry(
         "bertscope.experiments.lottery",
         "How small a subnetwork still does the task, and does it train again?",

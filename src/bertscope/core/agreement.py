@@ -89,8 +89,8 @@ def _over_raters(statistic: Callable[[np.ndarray], float], votes: np.ndarray, le
 
 def cohen_moments(one: np.ndarray, other: np.ndarray, example: np.ndarray, n: int) -> np.ndarray:
     """What Cohen's kappa needs of each of n examples, [n, 2 + 2 x categories]: how many choices it holds, how many
-    are the same, and how often each side makes each. The choices of the two sides [m] are numbers from 0, `example` [m]
-    says which example each is made in."""
+    are the same, and how often each side makes each. The choices of the two sides [m] are numbers from 0,
+    `example` [m] says which example each is made in."""
     categories = int(max(one.max(initial=0), other.max(initial=0))) + 1
     columns = [np.ones(len(one)), (one == other).astype(np.float64)]
     counts = [np.bincount(example, column, minlength=n)[:, None] for column in columns]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from bertscope.analyses.changed_labels import findings_of_nothing, label_table
-from bertscope.analyses.changed_predictions import LEVEL, Answers, How, Pair, difference_table, gold_groups, outcome_table
+from bertscope.analyses.changed_predictions import (
+    LEVEL,
+    Answers,
+    How,
+    Pair,
+    difference_table,
+    gold_groups,
+    outcome_table,
+)
 from bertscope.analyses.versus.question import VersusConfig
 from bertscope.analyses.versus.result import Compared, versus_result
 from bertscope.core import null_panel
@@ -207,9 +215,9 @@ def _blind(pair: Pair, task: Task, groups: dict[str, np.ndarray]) -> pd.Series:
 
 def _nothing(pair: Pair, slices: RowSlices) -> pd.DataFrame:
     """The null panel: the two models' answers exchanged row by row; of slices, the rows' changes permuted."""
-    found = findings_of_nothing(pair, null_panel.DRAWS)
+    found: dict[Hashable, np.ndarray] = {**findings_of_nothing(pair, null_panel.DRAWS)}
     if len(slices):
         how = {"draws": null_panel.DRAWS, "permutations": pair.how.permutations, "seed": pair.how.seed}
         lowest = lowest_p_of_nothing(_changes(pair), slices.member, **how)
         found["slices", "change"] = (lowest < LEVEL).astype(int)
-    return null_panel.panel(dict(found), ["family", "measure"])
+    return null_panel.panel(found, ["family", "measure"])
