@@ -1,4 +1,4 @@
-"""One pass over rows that keeps, of each, what a model says of it, its loss, what was hard to read, and its vector."""
+"""One pass over rows that keeps what a model says of each, its loss, what was hard to read, and its vector."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class RowPass:
     unknown: np.ndarray
     """[n]: whether it has pieces that the vocabulary doesn't know."""
     vectors: np.ndarray | None
-    """[n, d]: the mean of its last layer over all tokens that aren't special, at length 1; None where nobody asked."""
+    """[n, d]: the mean of its last layer over all tokens that aren't special, at length 1; None where
+    nobody asked."""
 
 
 def row_pass(
