@@ -48,6 +48,7 @@ _PUBLIC = {
     "bertscope.analyses.similarity.question": "similarity SimilarityConfig",
     "bertscope.analyses.states.question": "states StatesConfig",
     "bertscope.analyses.structure.question": "structure StructureConfig",
+    "bertscope.analyses.versus.question": "versus VersusConfig",
     "bertscope.experiments.bias.question": "bias BiasConfig",
     "bertscope.experiments.contrast.question": "contrast ContrastConfig",
     "bertscope.experiments.freeze.question": "freeze FreezeConfig",

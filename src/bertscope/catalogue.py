@@ -23,6 +23,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.explain", "Which words made this prediction?", "rows"),
     Entry("bertscope.analyses.errors", "Where does the model go wrong?", "rows"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
+    Entry("bertscope.analyses.versus", "What does another model fix and break?", "rows"),
     Entry(
         "bertscope.experiments.lottery",
         "How small a subnetwork still does the task, and does it train again?",
@@ -52,6 +53,11 @@ _KINDS = {
     "model": Kind(
         open="bertscope.models.load:open_model",
         root="bertscope.models.known_base:model_root",
+        folder="model",
+    ),
+    "scorer": Kind(
+        open="bertscope.models.scorer:open_scorer",
+        root="bertscope.models.onnx_file:scorer_root",
         folder="model",
     ),
     "task": Kind(open="bertscope.data.read:read_task", root="bertscope.data.read:task_root"),

@@ -71,7 +71,7 @@ def _command(question: Question) -> Callable[..., None]:
     reads = question.asked_of[question.reads].kind if question.reads else None
     also = _ALSO_TRAINED_ON if question.name == "finetune" else _OR_A_TEXT if question.takes_text else ""
     on: Any = str | None if question.takes_text else str
-    of_models = question.asked_of[question.named[0]].kind == "model"
+    of_models = registry.is_model(question.asked_of[question.named[0]].kind)
     keywords = {
         **({"on": Annotated[on, Parameter(help=_DATA_HELP[reads] + also)]} if reads else {}),
         **{name: Annotated[str | None, Parameter(help=one.flag)] for name, one in question.flags.items()},

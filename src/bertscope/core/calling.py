@@ -104,7 +104,7 @@ def _refuse_idle_tokenizer(question: Question, given: Mapping[str, Any]) -> None
         return
     models: list[Any] = []
     for name, one in question.asked_of.items():
-        if one.kind == "model":
+        if registry.is_model(one.kind):
             models += given[name] if isinstance(given.get(name), list | tuple) else [given.get(name)]
     if models and all(hasattr(one, "record") for one in models):
         raise UserError(f"{question.name} is given an Encoder, which has its tokenizer; leave out tokenizer=")
@@ -141,7 +141,7 @@ def _in_memory(question: Question, asked: Call) -> Any:
     how: dict[str, dict[str, Any]] = {}
     for name, value in {**inputs, **asked.beside}.items():
         kind = question.input(name).kind
-        if kind in ("model", "states"):
+        if kind == "states" or registry.is_model(kind):
             told = {"tokenizer": asked.tokenizer, "base": asked.base}
             how[name] = {name: value for name, value in told.items() if value is not None}
         elif name == question.reads:
@@ -168,7 +168,7 @@ def _reading(question: Question) -> dict[str, tuple[Any, Any]]:
 
 def _common(question: Question) -> dict[str, Any]:
     """What every question of its kind takes, and what it is if it isn't given."""
-    has_models = any(one.kind == "model" for one in question.asked_of.values())
+    has_models = any(registry.is_model(one.kind) for one in question.asked_of.values())
     return {
         "store": None,
         **({"tokenizer": None} if has_models else {}),

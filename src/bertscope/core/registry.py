@@ -65,6 +65,11 @@ def fill(questions: Mapping[str, Entry], kinds: Mapping[str, Kind], services: Ma
     SERVICES.update(services)
 
 
+def is_model(kind: str) -> bool:
+    """Whether things of that kind are models: what a step keeps as a model serves as one."""
+    return kind in KINDS and KINDS[kind].folder == "model"
+
+
 def find(name: str) -> Question:
     """The question of that name, as it is declared."""
     if name not in QUESTIONS:

@@ -38,12 +38,14 @@ def paired_effects(
     The interval is a paired bootstrap over examples. The p-value is a paired permutation test: under the null the
     two models' predictions for an example are exchangeable, so they are swapped at random. A metric that doesn't see
     the predictions' scale must make its moments of standardised ones: exchangeable they are only in one unit.
+
+    A value may be several numbers at once, such as every label's recall: each has its own effect, [arms, numbers].
     """
     sides = _Sides(value, reference, arms)
     effect = sides.resampled(np.ones((1, sides.n)))[0]
     draws = np.concatenate([sides.resampled(counts) for counts in resamples(sides.n, repeats, seed)])
     low, high = percentile_ends(draws)
-    as_extreme = np.ones(len(arms))
+    as_extreme = np.ones(effect.shape)
     for swap in _swaps(sides.n, permutations, seed + 1):
         as_extreme += (np.abs(sides.exchanged(swap)) >= np.abs(effect) - _ROUNDING).sum(0)
     return Effects(effect, low, high, as_extreme / (permutations + 1))
