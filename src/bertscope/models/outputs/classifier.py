@@ -156,6 +156,10 @@ class OneLabel(Classifier):
         example, label = on(raw.device, targets.example, targets.label)
         return above_others(raw[:, self._order][example], label)
 
+    def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        example, label = on(raw.device, targets.example, targets.label)
+        return raw[:, self._order].softmax(1)[example, label]
+
 
 class Score(Classifier):
     """One score for each example: the squared error, in the square of the task's own unit."""

@@ -31,6 +31,8 @@ class Explained(ABC):
     kind: ClassVar[str]
     reads_marked_words: ClassVar[bool] = True
     """Whether words are those that the source marks, where it does; otherwise they are always the tokenizer's."""
+    words_can_go: ClassVar[bool] = True
+    """Whether words can be deleted, and what is explained is still there to be found."""
     says_of_words: ClassVar[bool] = False
     """Whether something is said of each word, and one of them can be asked for."""
 
@@ -42,6 +44,24 @@ class Explained(ABC):
     def quantity(self, raw: Any, batch: RowBatch, targets: Targets) -> Tensor:
         """What the targets are [t], with the graph that leads to it; `example` counts those of the batch, and an
         example can have several."""
+
+    def probability(self, raw: Any, batch: RowBatch, targets: Targets) -> Tensor | None:
+        """How likely the model holds the targets to be [t]; None of what has no probability, as a score."""
+        return None
+
+    @property
+    def has_probability(self) -> bool:
+        """Whether what it explains has a probability."""
+        return type(self).probability is not Explained.probability
+
+    def about(self, targets: Targets) -> np.ndarray:
+        """The words that the targets are about [t, some], `NO_PLACE` where there is none: such a word is what is
+        asked, and isn't taken away to see what is answered."""
+        return np.zeros((len(targets), 0), dtype=np.int64)
+
+    def without_words(self, targets: Targets, kept: np.ndarray) -> Targets:
+        """The same targets in examples of which only some words [t, word] are left."""
+        return targets
 
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         """What the targets are, in words."""
@@ -100,3 +120,9 @@ def chosen_words(there: np.ndarray, wanted: Wanted) -> np.ndarray:
     if wanted.word < there.shape[1]:
         found[:, wanted.word] = there[:, wanted.word]
     return found
+
+
+def moved_word(place: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """[t]: which word a word is, from 0, where only those that are `kept` [t, word] are left."""
+    before = np.arange(kept.shape[1]) < place[:, None]
+    return (kept & before).sum(1)
