@@ -20,6 +20,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.relations", "Which heads link words that stand in a relation?", "attention"),
     Entry("bertscope.analyses.redundancy", "How different are the heads from each other?", "attention"),
     Entry("bertscope.analyses.ablate", "What if a head, an MLP or a layer is switched off?", "parts"),
+    Entry("bertscope.analyses.explain", "Which words made this prediction?", "rows"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
     Entry(
         "bertscope.experiments.lottery",
@@ -71,6 +72,7 @@ fill(
     {entry.name: entry for entry in _ENTRIES},
     _KINDS,
     {
+        "given_text": "bertscope.data.given_text:given_text",
         "chart": "bertscope.report.charts:chart",
         "reading_options": "bertscope.data.options:DataOptions",
         "second_corpus": "bertscope.data.corpus:options_of_second",

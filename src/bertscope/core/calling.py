@@ -74,6 +74,11 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
         if name not in known:
             raise UserError(f"{question.name} takes no {name}=; {_cure(name, known, question)}")
     _refuse_idle_tokenizer(question, given)
+    how = _how(given, reading)
+    if question.takes_text:
+        assert question.reads is not None
+        read = registry.resolve(registry.SERVICES["given_text"])
+        given[question.reads], how = read(_plain(given.get(question.reads)), how)
     missing = [name for name in question.asked_of if given.get(name) is None]
     if missing:
         raise UserError(f"{question.name} is asked of {_listed(question)}; {' and '.join(missing)} not given")
@@ -85,7 +90,7 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
         inputs={name: _plain(given[name]) for name in question.asked_of},
         beside={name: _plain(given[name]) for name in beside if given.get(name) is not None and name not in own},
         config=_config(question, given, {name: settings[name] for name in settings if name in own}),
-        reading=_how(given, reading),
+        reading=how,
         store=given.get("store"),
         tokenizer=given.get("tokenizer"),
         base=_plain(given.get("base")) if "base" in _common(question) else None,

@@ -85,6 +85,8 @@ class Question:
     """Refuses data (opened) of which a config can't be asked, before the steps that the plan rests on are made."""
     scoring: scoring.Scoring | None = None
     """Of a question that scores a task: of which outputs it means nothing. One that scores takes any other."""
+    takes_text: bool = False
+    """Whether a text itself can be given in the place of data: `--text` without `--on`."""
     shares_pass: bool = False
     """A question about attention: `measure.py` has `part`, its part in a pass that others can share."""
     card: tuple[HeadFact | HeadMaps, ...] | None = None

@@ -16,7 +16,7 @@ from bertscope.core.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     from bertscope.core.question import Question
 
-Group = Literal["attention", "parts", "layers", "training", "smaller", "stored"]
+Group = Literal["rows", "attention", "parts", "layers", "training", "smaller", "stored"]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import Output
 from bertscope.models.evaluating import at_least_single
-from bertscope.models.masked_words import guessed, guesses, mask_words, right_pieces
+from bertscope.models.masked_words import guessed, guesses, mask_words, right_pieces, typed_masks
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
 from bertscope.models.outputs.explained import WordText, on
@@ -103,6 +103,8 @@ class GuessedWords(ModelOutput):
 
     def rows(self, examples: Examples, *, gold: bool = False) -> Rows:
         tokens, pieces = mask_words(self.encoder.tokenizer, examples, self.encoder.max_length)
+        if self.output is None:
+            tokens, pieces = typed_masks(tokens, pieces, self.encoder.tokenizer.mask_token_id)
         # What lies behind a row's end is 0 in marks, and means nothing there.
         return Rows.plain(tokens, right=pieces - NOTHING)
 
