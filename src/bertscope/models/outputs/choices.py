@@ -123,6 +123,10 @@ class Candidates(ModelOutput):
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         return [f"candidate {label + 1}" for label in targets.label]
 
+    @property
+    def pushed(self) -> tuple[str, ...]:
+        return ()
+
     def place_of(self, name: str) -> int:
         if not name.strip().isdigit() or int(name) < 1:
             raise UserError(f"of is {name!r}; give the number of a candidate, from 1, or leave it out")

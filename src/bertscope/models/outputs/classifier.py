@@ -156,6 +156,10 @@ class OneLabel(Classifier):
         example, label = on(raw.device, targets.example, targets.label)
         return above_others(raw[:, self._order][example], label)
 
+    @property
+    def mirrored(self) -> bool:
+        return len(self.names) == 2
+
     def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
         example, label = on(raw.device, targets.example, targets.label)
         return raw[:, self._order].softmax(1)[example, label]
@@ -187,6 +191,10 @@ class Score(Classifier):
 
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         return ["score"] * len(targets)
+
+    @property
+    def pushed(self) -> tuple[str, ...]:
+        return ("score",)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -72,6 +72,16 @@ class Explained(ABC):
         """What the labels are called that targets have the places of."""
         return self.encoder.labels if self.output is None else self.output.labels
 
+    @property
+    def pushed(self) -> tuple[str, ...]:
+        """What words of a whole corpus can push: labels; empty where each text has its own things to choose from."""
+        return self.names
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether there are two labels, and what is for the one is against the other, as much."""
+        return False
+
     def place_of(self, name: str) -> int:
         """The place of what a user asks for by its name."""
         if not self.names:

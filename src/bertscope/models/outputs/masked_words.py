@@ -159,6 +159,10 @@ class GuessedWords(ModelOutput):
         pieces = self.encoder.tokenizer.convert_ids_to_tokens(targets.label.tolist())
         return [f"{piece}, masked piece {place + 1}" for piece, place in zip(pieces, targets.place, strict=True)]
 
+    @property
+    def pushed(self) -> tuple[str, ...]:
+        return ()
+
     def place_of(self, name: str) -> int:
         known = self.encoder.tokenizer.get_vocab()
         if name not in known:

@@ -64,6 +64,10 @@ class SecondLabel(Classifier):
         example, label = on(raw.device, targets.example, targets.label)
         return raw[example, 0] * (2 * label - 1)
 
+    @property
+    def mirrored(self) -> bool:
+        return True
+
     def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
         return self.quantity(raw, batch, targets).sigmoid()
 
