@@ -74,6 +74,12 @@ def read_words(asked: ModelOutput, rows: Rows, examples: Examples) -> ReadWords:
 
 def words_of_texts(tokenizer: Any, texts: Sequence[str]) -> list[tuple[str, ...]]:
     """The words of each text, as a tokenizer divides it."""
+    spans = word_spans(tokenizer, texts)
+    return [tuple(text[begin:end].strip() for begin, end in each) for text, each in zip(texts, spans, strict=True)]
+
+
+def word_spans(tokenizer: Any, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """From which to which character each word of each text reaches."""
     if not texts:
         return []
     tokens = tokenise_whole(tokenizer, Examples(tuple(texts), tuple(texts)))
@@ -86,7 +92,5 @@ def words_of_texts(tokenizer: Any, texts: Sequence[str]) -> list[tuple[str, ...]
     spans = tokens.spans[inside]
     np.minimum.at(begin, starts[text] + word, spans[:, 0])
     np.maximum.at(end, starts[text] + word, spans[:, 1])
-    return [
-        tuple(one[begin[at] : end[at]].strip() for at in range(start, start + count))
-        for one, start, count in zip(texts, starts, counts, strict=True)
-    ]
+    found = list(zip(begin.tolist(), end.tolist(), strict=True))
+    return [found[start : start + count] for start, count in zip(starts, counts, strict=True)]

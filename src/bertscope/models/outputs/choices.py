@@ -116,8 +116,16 @@ class Candidates(ModelOutput):
         example, label = on(raw.device, targets.example, targets.label)
         return above_others(raw[example], label, raw[example] > NO_CANDIDATE)
 
+    def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        example, label = on(raw.device, targets.example, targets.label)
+        return raw.softmax(1)[example, label]
+
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         return [f"candidate {label + 1}" for label in targets.label]
+
+    @property
+    def pushed(self) -> tuple[str, ...]:
+        return ()
 
     def place_of(self, name: str) -> int:
         if not name.strip().isdigit() or int(name) < 1:

@@ -159,6 +159,14 @@ class OneLabel(Classifier):
         example, label = on(raw.device, targets.example, targets.label)
         return above_others(raw[:, self._order][example], label)
 
+    @property
+    def mirrored(self) -> bool:
+        return len(self.names) == 2
+
+    def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        example, label = on(raw.device, targets.example, targets.label)
+        return raw[:, self._order].softmax(1)[example, label]
+
 
 class Score(Classifier):
     """One score for each example: the squared error, in the square of the task's own unit."""
@@ -182,10 +190,14 @@ class Score(Classifier):
 
     def quantity(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
         """The score itself."""
-        return raw[*on(raw.device, targets.example), 0]
+        return raw[on(raw.device, targets.example)[0], 0]
 
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         return ["score"] * len(targets)
+
+    @property
+    def pushed(self) -> tuple[str, ...]:
+        return ("score",)
 
     @property
     def names(self) -> tuple[str, ...]:

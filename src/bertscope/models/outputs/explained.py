@@ -31,6 +31,8 @@ class Explained(ABC):
     kind: ClassVar[str]
     reads_marked_words: ClassVar[bool] = True
     """Whether words are those that the source marks, where it does; otherwise they are always the tokenizer's."""
+    words_can_go: ClassVar[bool] = True
+    """Whether words can be deleted, and what is explained is still there to be found."""
     says_of_words: ClassVar[bool] = False
     """Whether something is said of each word, and one of them can be asked for."""
 
@@ -43,6 +45,24 @@ class Explained(ABC):
         """What the targets are [t], with the graph that leads to it; `example` counts those of the batch, and an
         example can have several."""
 
+    def probability(self, raw: Any, batch: RowBatch, targets: Targets) -> Tensor | None:
+        """How likely the model holds the targets to be [t]; None of what has no probability, as a score."""
+        return None
+
+    @property
+    def has_probability(self) -> bool:
+        """Whether what it explains has a probability."""
+        return type(self).probability is not Explained.probability
+
+    def about(self, targets: Targets) -> np.ndarray:
+        """The words that the targets are about [t, some], `NO_PLACE` where there is none: such a word is what is
+        asked, and isn't taken away to see what is answered."""
+        return np.zeros((len(targets), 0), dtype=np.int64)
+
+    def without_words(self, targets: Targets, kept: np.ndarray) -> Targets:
+        """The same targets in examples of which only some words [t, word] are left."""
+        return targets
+
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         """What the targets are, in words."""
         return [self.names[label] for label in targets.label]
@@ -51,6 +71,16 @@ class Explained(ABC):
     def names(self) -> tuple[str, ...]:
         """What the labels are called that targets have the places of."""
         return self.encoder.labels if self.output is None else self.output.labels
+
+    @property
+    def pushed(self) -> tuple[str, ...]:
+        """What words of a whole corpus can push: labels; empty where each text has its own things to choose from."""
+        return self.names
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether there are two labels, and what is for the one is against the other, as much."""
+        return False
 
     def place_of(self, name: str) -> int:
         """The place of what a user asks for by its name."""
@@ -100,3 +130,9 @@ def chosen_words(there: np.ndarray, wanted: Wanted) -> np.ndarray:
     if wanted.word < there.shape[1]:
         found[:, wanted.word] = there[:, wanted.word]
     return found
+
+
+def moved_word(place: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """[t]: which word a word is, from 0, where only those that are `kept` [t, word] are left."""
+    before = np.arange(kept.shape[1]) < place[:, None]
+    return (kept & before).sum(1)

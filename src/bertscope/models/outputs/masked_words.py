@@ -75,6 +75,7 @@ class GuessedWords(ModelOutput):
     """A row for each example, with [MASK] in the place of masked pieces; the marks say what stood there."""
 
     kind = "masked"
+    words_can_go = False
     task_head = "masked-lm"
     by_itself = False
 
@@ -152,9 +153,18 @@ class GuessedWords(ModelOutput):
         at = torch.searchsorted(raw.row, example) + place
         return raw.logits[at, label] - raw.logits.mean(1)[at]
 
+    def probability(self, raw: _Guesses, batch: RowBatch, targets: Targets) -> Tensor:
+        example, place, label = on(raw.row.device, targets.example, targets.place, targets.label)
+        at = torch.searchsorted(raw.row, example) + place
+        return (raw.logits[at, label] - raw.logits.logsumexp(1)[at]).exp()
+
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         pieces = self.encoder.tokenizer.convert_ids_to_tokens(targets.label.tolist())
         return [f"{piece}, masked piece {place + 1}" for piece, place in zip(pieces, targets.place, strict=True)]
+
+    @property
+    def pushed(self) -> tuple[str, ...]:
+        return ()
 
     def place_of(self, name: str) -> int:
         known = self.encoder.tokenizer.get_vocab()

@@ -70,6 +70,13 @@ class SecondLabel(Classifier):
         example, label = on(raw.device, targets.example, targets.label)
         return raw[example, 0] * (2 * label - 1)
 
+    @property
+    def mirrored(self) -> bool:
+        return True
+
+    def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        return self.quantity(raw, batch, targets).sigmoid()
+
     def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
         """T^2 KL(teacher || student) of the probabilities sigmoid(output / T), averaged over the examples."""
         return temperature**2 * sigmoid_kl(teacher / temperature, raw / temperature).mean()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from bertscope.core.output import Output
 from bertscope.models.config_notes import PARSER
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
-from bertscope.models.outputs.explained import WordText, above_others, chosen_words, on
+from bertscope.models.outputs.explained import WordText, above_others, chosen_words, moved_word, on
 from bertscope.models.parser import EveryPair, arc_scores, possible, seen_words, with_parser, word_vectors
 from bertscope.models.spanning_tree import best_trees
 
@@ -140,6 +140,19 @@ class Parsed(ModelOutput):
         example, word, governor = on(raw.arcs.device, targets.example, targets.place, targets.label)
         scores = raw.arcs[example, word]
         return above_others(scores, governor, scores > -torch.inf)
+
+    def probability(self, raw: _Scored, batch: RowBatch, targets: Targets) -> Tensor:
+        """Of that governor among all that the word could have."""
+        example, word, governor = on(raw.arcs.device, targets.example, targets.place, targets.label)
+        return raw.arcs[example, word].softmax(1).gather(1, governor[:, None])[:, 0]
+
+    def about(self, targets: Targets) -> np.ndarray:
+        """The word and its governor."""
+        return np.stack([targets.place, targets.label - 1], axis=1)
+
+    def without_words(self, targets: Targets, kept: np.ndarray) -> Targets:
+        governor = np.where(targets.label > 0, 1 + moved_word(targets.label - 1, kept), 0)
+        return replace(targets, place=moved_word(targets.place, kept), label=governor)
 
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         each = zip(targets.example, targets.place, targets.label, strict=True)

@@ -107,6 +107,10 @@ class Cosines(ModelOutput):
         return ["cosine"] * len(targets)
 
     @property
+    def pushed(self) -> tuple[str, ...]:
+        return ("cosine",)
+
+    @property
     def names(self) -> tuple[str, ...]:
         return ()
 

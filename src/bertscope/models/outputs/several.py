@@ -68,6 +68,9 @@ class EachLabel(Classifier):
         example, label = on(raw.device, targets.example, targets.label)
         return raw[:, self._order][example, label]
 
+    def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        return self.quantity(raw, batch, targets).sigmoid()
+
     def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
         """T^2 KL(teacher || student) of the probabilities sigmoid(outputs / T), averaged over labels and examples."""
         student = raw[:, self._order]

@@ -33,6 +33,7 @@ class SpanAnswers(ModelOutput):
     padding = 0
     gives = ("start_logits", "end_logits")
     reads_marked_words = False
+    words_can_go = False
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
@@ -116,6 +117,11 @@ class SpanAnswers(ModelOutput):
         example, place, first, last = on(start.device, targets.example, targets.place, targets.label, targets.end)
         row = torch.searchsorted(batch.owner, example) + place
         return start[row, first] + end[row, last]
+
+    def probability(self, raw: tuple[Tensor, Tensor], batch: RowBatch, targets: Targets) -> Tensor:
+        """Of its first token as a start times that of its last as an end, among all that its window could have."""
+        start, end = (scores.log_softmax(1) for scores in raw)
+        return self.quantity((start, end), batch, targets).exp()
 
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         assert targets.end is not None and examples.pair is not None

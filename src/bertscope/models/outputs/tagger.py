@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from bertscope.models.evaluating import at_least_single
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import balanced_weights, kl
-from bertscope.models.outputs.explained import WordText, above_others, chosen_words, on
+from bertscope.models.outputs.explained import WordText, above_others, chosen_words, moved_word, on
 from bertscope.models.word_windows import word_windows
 from bertscope.models.words import NO_WORD
 
@@ -190,6 +190,16 @@ class Tagger(ModelOutput):
         example, word, tag = on(raw.device, targets.example, targets.place, targets.label)
         scores = self._in_order(raw[example, word])
         return above_others(scores, tag, scores > SILENT)
+
+    def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        example, word, tag = on(raw.device, targets.example, targets.place, targets.label)
+        return self._in_order(raw[example, word]).softmax(1).gather(1, tag[:, None])[:, 0]
+
+    def about(self, targets: Targets) -> np.ndarray:
+        return targets.place[:, None]
+
+    def without_words(self, targets: Targets, kept: np.ndarray) -> Targets:
+        return replace(targets, place=moved_word(targets.place, kept))
 
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         each = zip(targets.example, targets.place, targets.label, strict=True)
