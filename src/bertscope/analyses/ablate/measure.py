@@ -61,10 +61,11 @@ def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
         random_parts = _random_parts(model, task, switched, off, config, means)
         effects = pd.concat([effects, _random_weights(model, task, off, config), random_parts], axis=1)
         tables[null_panel.TABLE] = _nothing(task, switched, effects["kind"], config)
+    sets = [f"{one.name} is {' + '.join(map(str, one.units))}" for one in off if one.kind == "set"]
     improves = effects[effects["effect"] > 0].sort_values("effect", ascending=False, kind="stable", ignore_index=True)
     return ablate_result(
         model, task, switched, {"effects": effects, "improves": improves, **tables},
-        config, [*(f"{one.name} is {' + '.join(map(str, one.units))}" for one in off if one.kind == "set"), *left_out],
+        config, [*sets, *left_out],
     )  # fmt: skip
 
 
