@@ -10,6 +10,7 @@ from bertscope import catalogue as catalogue
 from bertscope.analyses.ablate.question import AblateConfig as AblateConfig
 from bertscope.analyses.change.question import ChangeConfig as ChangeConfig
 from bertscope.analyses.erase.question import EraseConfig as EraseConfig
+from bertscope.analyses.explain.question import ExplainConfig as ExplainConfig
 from bertscope.analyses.features.question import FeaturesConfig as FeaturesConfig
 from bertscope.analyses.geometry.question import GeometryConfig as GeometryConfig
 from bertscope.analyses.importance.question import ImportanceConfig as ImportanceConfig
@@ -604,6 +605,70 @@ def erase(
         null: Also erase a further random subspace of each kind, and let each play the label in turn: how often is it found to be used?
         repeats: Bootstrap resamples of the texts behind each interval.
         seed: Of the split of the texts, the random subspaces, the masked tokens, the probes and the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
+    """
+
+def explain(
+    model: ModelLike,
+    data: DataLike,
+    config: ExplainConfig | None = None,
+    *,
+    method: Literal['integrated', 'gradient', 'leave_out'] = 'integrated',
+    of: str = '',
+    word: int = 0,
+    words: Literal['entities', 'all'] = 'entities',
+    sample: int = 100,
+    nodes: int = 16,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """Which words made this prediction?
+
+    Explained is what is predicted of each text: the label's logit minus the mean of the others', a tag's at its
+    word, an answer's start plus its end, the cosine of two texts. Each word's attribution says how much it did for
+    that, above or below 0, against the same text with every word masked. Integrated gradients add up to the
+    difference between the two; predictions in which more than 1% of it is missing are counted.
+
+    Args:
+        method: integrated: the gradient on the way from the text with every word masked to the text, times (word - [MASK]); gradient: the same at the text alone; leave_out: what is lost if one word is masked.
+        of: Explain this label (a tag, the number of a candidate, a piece of a masked word), whether it is predicted or not; by default what is predicted.
+        word: Of models that say something of each word (tags, trees): explain what they say of this word alone, from 1.
+        words: Of tags: explain those of words that are part of an entity, as the model says, or of all words.
+        sample: Texts that are explained at most, by a hash of their ids.
+        nodes: Of integrated gradients: points at which the gradient is taken first; twice as many, up to 512, where the words don't add up to what they should.
+        seed: Decides which texts are explained, where there are more than the sample.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.

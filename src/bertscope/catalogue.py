@@ -20,7 +20,10 @@ _ENTRIES = (
     Entry("bertscope.analyses.relations", "Which heads link words that stand in a relation?", "attention"),
     Entry("bertscope.analyses.redundancy", "How different are the heads from each other?", "attention"),
     Entry("bertscope.analyses.ablate", "What if a head, an MLP or a layer is switched off?", "parts"),
+    Entry("bertscope.analyses.explain", "Which words made this prediction?", "rows"),
+    Entry("bertscope.analyses.errors", "Where does the model go wrong?", "rows"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
+    Entry("bertscope.analyses.versus", "What does another model fix and break?", "rows"),
     Entry(
         "bertscope.experiments.lottery",
         "How small a subnetwork still does the task, and does it train again?",
@@ -52,6 +55,11 @@ _KINDS = {
         root="bertscope.models.known_base:model_root",
         folder="model",
     ),
+    "scorer": Kind(
+        open="bertscope.models.scorer:open_scorer",
+        root="bertscope.models.onnx_file:scorer_root",
+        folder="model",
+    ),
     "task": Kind(open="bertscope.data.read:read_task", root="bertscope.data.read:task_root"),
     "examples": Kind(open="bertscope.data.corpus:read_examples", root="bertscope.data.corpus:examples_root"),
     "data": Kind(open="bertscope.data.corpus:read_data", root="bertscope.data.corpus:data_root"),
@@ -71,6 +79,7 @@ fill(
     {entry.name: entry for entry in _ENTRIES},
     _KINDS,
     {
+        "given_text": "bertscope.data.given_text:given_text",
         "chart": "bertscope.report.charts:chart",
         "reading_options": "bertscope.data.options:DataOptions",
         "second_corpus": "bertscope.data.corpus:options_of_second",

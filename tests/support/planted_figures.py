@@ -76,3 +76,29 @@ def tree_table(words: str = "she read the book .", sentence: str = "s1") -> pd.D
             rows.append((sentence, tree, place, words.split()[place - 1], head, edge))
     frame = pd.DataFrame(rows, columns=["sentence", "tree", "position", "word", "head", "edge"])
     return frame.astype({"head": "Int64"})
+
+
+def texts_table() -> pd.DataFrame:
+    """Texts with coloured words: for and against, markup, another direction of writing, emoji, a long one."""
+    hebrew = ["סרט", "טוב", "מאוד", "😀", "👩‍👩‍👧"]
+    markup = ["<script>alert('x')</script>", "&amp;", "dull"]
+    said = {
+        ("test:1", 1, "positive"): (["a", "good", "film", ",", "not", "bad"], [0.0, 2.0, 0.3, 0.0, -0.6, -1.5]),
+        ("test:2", 1, "<b>negative</b>"): (markup, [0.5, -0.1, 1.0]),
+        ("test:3", 1, "positive"): (hebrew, [0.1, 2.0, 0.5, -1.0, 0.2]),
+        ("test:3", 2, "B-PER of טוב"): (hebrew, [0.0] * 5),
+        ("test:4", 1, "the score"): ([f"word{i}" for i in range(300)], list(np.linspace(-1, 1, 300))),
+    }
+    rows = [
+        (row, target, of, place, word, value)
+        for (row, target, of), (words, values) in said.items()
+        for place, (word, value) in enumerate(zip(words, values, strict=True), start=1)
+    ]
+    return pd.DataFrame(rows, columns=["row", "target", "of", "word", "text", "attribution"])
+
+
+def texts_figure() -> Figure:
+    return Figure(
+        "texts", "words", x="word", y="row", side="target", facet="of", token="text", value="attribution",
+        title="Which words made it", caption="Blue words are for it.", key="texts",
+    )  # fmt: skip

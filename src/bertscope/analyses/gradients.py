@@ -8,7 +8,6 @@ loss: what is found depends neither on batches nor on their order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +18,7 @@ from torch import Tensor
 from bertscope.core.errors import UserError
 from bertscope.core.progress import progress
 from bertscope.core.units import Unit
+from bertscope.models.evaluating import frozen
 from bertscope.models.finite_pass import measuring, not_finite
 from bertscope.models.gates import Gates
 from bertscope.models.observe import default_budget
@@ -145,7 +145,7 @@ def example_gradients(
     budget = tokens or default_budget(encoder) // 2
     with (
         measuring([encoder]),
-        _frozen(encoder),
+        frozen(encoder),
         encoder.gates(off) as gates,
         asked.sparing(),
         progress(f"gradients at the gates of {encoder.name}", len(examples)) as bar,
@@ -222,16 +222,3 @@ def _between(values: np.ndarray) -> np.ndarray:
     known = values[~np.isnan(values)]
     low, high = (known.min(), known.max()) if known.size else (0.0, 1.0)
     return (values - low) / ((high - low) or 1.0)
-
-
-@contextmanager
-def _frozen(encoder: Encoder) -> Iterator[None]:
-    """No gradients of weights: they would cost as much again, and nobody reads them."""
-    trained = [parameter for parameter in encoder.model.parameters() if parameter.requires_grad]
-    for parameter in trained:
-        parameter.requires_grad_(False)
-    try:
-        yield
-    finally:
-        for parameter in trained:
-            parameter.requires_grad_()

@@ -7,11 +7,14 @@ from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from bertscope.core import null_panel
 from bertscope.core.console import Console
+from bertscope.core.figure import Figure
 from bertscope.core.formatting import COLUMNS, rows
 from bertscope.core.result import Result
+from bertscope.core.tinted import AGAINST, FOR, KIND, tinted_lines
 
 
 def print_json(said: Any) -> None:
@@ -31,7 +34,20 @@ def print_answer(result: Result) -> Console:
         table.add_row(f"{escape(row.label)}{unit}", row.value, row.interval, row.n)
     console = Console(markup=True)
     console.print(table)
+    for figure in result.figures:
+        if figure.kind == KIND:
+            _print_texts(console, result, figure)
     for place, note in enumerate(result.notes):
         wrong = not place and null_panel.fails(result)  # of a result with a panel, the first note is the panel's
         console.print(f"note: {note}", style="bold red" if wrong else None, markup=False, soft_wrap=True)
     return console
+
+
+def _print_texts(console: Console, result: Result, figure: Figure) -> None:
+    """Words in colours; where there are none, the stronger words with their numbers."""
+    colours = console.color_system is not None and not console.no_color
+    console.print()
+    for line in tinted_lines(figure, result.tables[figure.table], colours=colours):
+        console.print(line, soft_wrap=not colours)
+    if colours:
+        console.print(Text.assemble(("for", FOR), " ", ("against", AGAINST), "  paler: weaker; numbers: the table"))

@@ -35,6 +35,7 @@ _GROUPS = {
     name: Group.create_ordered(heading)
     for name, heading in {
         "training": "Train, and compare trainings",
+        "rows": "What it predicts, text by text",
         "attention": "What the heads attend to",
         "parts": "What the model needs",
         "layers": "What the layers hold",

@@ -33,6 +33,8 @@ _DATA_HELP = {
 }
 _ALSO_TRAINED_ON = " Also SQuAD's JSON, demo/qa, or a treebank (.conllu)."
 """What finetune takes, and questions that look at labels don't."""
+_OR_A_TEXT = " Without it, --text is the text itself, and --text-pair a second one."
+"""What is said of data where a text can stand in its place."""
 _MODEL = "'pocket', a folder, or a hub id."
 _SEVERAL = {
     "models": ("model", _MODEL, "Further models, read side by side with the first on the same texts."),
@@ -53,21 +55,25 @@ def __getattr__(name: str) -> App:
 
 def _command(question: Question) -> Callable[..., None]:
     def command(
-        *named: str, on: str = "", config: Any = None, data: Any = None, models: Any = None, run: Any = None,
+        *named: str, on: str | None = None, config: Any = None, data: Any = None, models: Any = None, run: Any = None,
         **further: str | None,
     ) -> None:  # fmt: skip
         data, run = data or DataOptions(), run or RunOptions()
         settings, base = config or question.config(), models.base if models else None
-        plan = functools.partial(planned, question, list(named), on, settings, data.given(), further, base)
+        read: tuple[Any, dict[str, Any]] = (on, data.given())
+        if question.takes_text:
+            read = registry.resolve(registry.SERVICES["given_text"])(on or None, data.given())
+        plan = functools.partial(planned, question, list(named), read[0], settings, read[1], further, base)
         _answer(question, plan, run)
 
     flat = Parameter(name="*")
     positional = _positional(question)
     reads = question.asked_of[question.reads].kind if question.reads else None
-    also = _ALSO_TRAINED_ON if question.name == "finetune" else ""
-    of_models = question.asked_of[question.named[0]].kind == "model"
+    also = _ALSO_TRAINED_ON if question.name == "finetune" else _OR_A_TEXT if question.takes_text else ""
+    on: Any = str | None if question.takes_text else str
+    of_models = registry.is_model(question.asked_of[question.named[0]].kind)
     keywords = {
-        **({"on": Annotated[str, Parameter(help=_DATA_HELP[reads] + also)]} if reads else {}),
+        **({"on": Annotated[on, Parameter(help=_DATA_HELP[reads] + also)]} if reads else {}),
         **{name: Annotated[str | None, Parameter(help=one.flag)] for name, one in question.flags.items()},
         **({"config": Annotated[question.config, flat]} if fields(question.config) else {}),
         **({"data": Annotated[DataOptions, Parameter(name="*", group="How the data is read")]} if reads else {}),
@@ -79,7 +85,7 @@ def _command(question: Question) -> Callable[..., None]:
     listed = [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, annotation=hint,
-            default=inspect.Parameter.empty if name == "on" else None,
+            default=inspect.Parameter.empty if name == "on" and not question.takes_text else None,
         )
         for name, hint in keywords.items()
     ]  # fmt: skip

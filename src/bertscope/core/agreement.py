@@ -1,4 +1,5 @@
-"""How much yes-or-no votes of several raters agree: which parts survived, in training after training.
+"""How much yes-or-no votes of several raters agree: which parts survived, in training after training. And how much
+two raters agree who choose between any number of things (`cohen_moments`).
 
 Votes are booleans [rater, item]. What is built of pairs of raters depends only on how many items have how many yes
 votes (`by_yes`, [1 + raters]); so it can be had without each rater at little cost.
@@ -13,6 +14,7 @@ import numpy as np
 
 from bertscope.core.intervals import ENOUGH_RUNS, jackknife_error, jackknife_interval
 
+_ROUNDING = 1e-12
 _FOUR = 4  # raters: one fewer than an interval needs, so that each can be left out
 
 
@@ -83,6 +85,30 @@ def _over_raters(statistic: Callable[[np.ndarray], float], votes: np.ndarray, le
         return float("nan"), float("nan")
     low, high = jackknife_interval(draws, least=least, most=1.0)
     return float(low), float(high)
+
+
+def cohen_moments(one: np.ndarray, other: np.ndarray, example: np.ndarray, n: int) -> np.ndarray:
+    """What Cohen's kappa needs of each of n examples, [n, 2 + 2 x categories]: how many choices it holds, how many
+    are the same, and how often each side makes each. The choices of the two sides [m] are numbers from 0,
+    `example` [m] says which example each is made in."""
+    categories = int(max(one.max(initial=0), other.max(initial=0))) + 1
+    columns = [np.ones(len(one)), (one == other).astype(np.float64)]
+    counts = [np.bincount(example, column, minlength=n)[:, None] for column in columns]
+    for side in (one, other):
+        flat = np.bincount(example * categories + side, minlength=n * categories)
+        counts.append(flat.reshape(n, categories).astype(np.float64))
+    return np.concatenate(counts, axis=1)
+
+
+def cohen_kappa(means: np.ndarray) -> np.ndarray:
+    """Cohen's kappa from means of its moments [..., k]: 1 if two raters always agree, 0 if as often as by chance. NaN
+    where both always make one and the same choice, or there is none."""
+    count, same, *chosen = np.moveaxis(means, -1, 0)
+    one, other = np.split(np.stack(chosen), 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_chance = (one * other).sum(0) / count**2
+        apart = 1 - by_chance
+        return np.where(apart > _ROUNDING, (same / count - by_chance) / apart, np.nan)
 
 
 def cochran_q(votes: np.ndarray) -> tuple[float, float]:

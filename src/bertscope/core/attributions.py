@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 NO_PLACE = -1
 """What stands for a word or a label where the kind of output has none to choose."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which of the things that a model says of an example are explained; by default what it predicts."""
+
+    label: int | None = None
+    """This label, tag, candidate or piece, by its place, whether it is predicted or not."""
+    word: int | None = None
+    """Where something is said of each word: of this one alone, from 0."""
+    every_word: bool = False
+    """Where something is said of each word: of all of them, also of those that are no part of an entity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +44,19 @@ class Targets:
     def take(self, at: np.ndarray) -> Targets:
         end = None if self.end is None else self.end[at]
         return Targets(self.example[at], self.place[at], self.label[at], end)
+
+    def moved(self, example: np.ndarray) -> Targets:
+        """The same of examples that stand elsewhere."""
+        return Targets(example, self.place, self.label, self.end)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Targets]) -> Targets:
+        """All of several, one after the other."""
+        example, place, label = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("example", "place", "label")
+        )
+        ends = [part.end for part in parts if part.end is not None]
+        return cls(example, place, label, np.concatenate(ends) if ends else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +83,10 @@ class Attributions:
     """[t]: whether that is more than it may be, with as many nodes as are allowed."""
     nodes: np.ndarray
     """[t]: how many were used; 0 where the method has none."""
+    explained: tuple[str, ...] = ()
+    """[t]: what is explained, in words."""
+    unread: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """[example]: how many of its words aren't read, and have no attribution, of all examples that were given."""
 
     def __len__(self) -> int:
         return len(self.targets)

@@ -74,6 +74,11 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
         if name not in known:
             raise UserError(f"{question.name} takes no {name}=; {_cure(name, known, question)}")
     _refuse_idle_tokenizer(question, given)
+    how = _how(given, reading)
+    if question.takes_text:
+        assert question.reads is not None
+        read = registry.resolve(registry.SERVICES["given_text"])
+        given[question.reads], how = read(_plain(given.get(question.reads)), how)
     missing = [name for name in question.asked_of if given.get(name) is None]
     if missing:
         raise UserError(f"{question.name} is asked of {_listed(question)}; {' and '.join(missing)} not given")
@@ -85,7 +90,7 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
         inputs={name: _plain(given[name]) for name in question.asked_of},
         beside={name: _plain(given[name]) for name in beside if given.get(name) is not None and name not in own},
         config=_config(question, given, {name: settings[name] for name in settings if name in own}),
-        reading=_how(given, reading),
+        reading=how,
         store=given.get("store"),
         tokenizer=given.get("tokenizer"),
         base=_plain(given.get("base")) if "base" in _common(question) else None,
@@ -99,7 +104,7 @@ def _refuse_idle_tokenizer(question: Question, given: Mapping[str, Any]) -> None
         return
     models: list[Any] = []
     for name, one in question.asked_of.items():
-        if one.kind == "model":
+        if registry.is_model(one.kind):
             models += given[name] if isinstance(given.get(name), list | tuple) else [given.get(name)]
     if models and all(hasattr(one, "record") for one in models):
         raise UserError(f"{question.name} is given an Encoder, which has its tokenizer; leave out tokenizer=")
@@ -136,7 +141,7 @@ def _in_memory(question: Question, asked: Call) -> Any:
     how: dict[str, dict[str, Any]] = {}
     for name, value in {**inputs, **asked.beside}.items():
         kind = question.input(name).kind
-        if kind in ("model", "states"):
+        if kind == "states" or registry.is_model(kind):
             told = {"tokenizer": asked.tokenizer, "base": asked.base}
             how[name] = {name: value for name, value in told.items() if value is not None}
         elif name == question.reads:
@@ -163,7 +168,7 @@ def _reading(question: Question) -> dict[str, tuple[Any, Any]]:
 
 def _common(question: Question) -> dict[str, Any]:
     """What every question of its kind takes, and what it is if it isn't given."""
-    has_models = any(one.kind == "model" for one in question.asked_of.values())
+    has_models = any(registry.is_model(one.kind) for one in question.asked_of.values())
     return {
         "store": None,
         **({"tokenizer": None} if has_models else {}),

@@ -18,6 +18,7 @@ NOTHING = -2
 """Stands in arrays of governors and relations where there is no word, or nothing is said of it."""
 NO_CANDIDATE = -(2.0**100)
 """Stands in arrays of candidates' scores where an example has fewer than another."""
+_BY_NAME = ("marks", "columns")  # what holds any number of columns
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,9 @@ class Examples:
     """Each question's answers, as spans of characters (start, end) in the second text; () where there is none."""
     choices: tuple[tuple[str, ...], ...] | None = None
     """Each example's candidate texts, of which the label says which is right, from 0."""
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Further columns of the source that somebody asked for, by name: what each example has there, as it is written;
+    '' where there is nothing."""
     name: str = ""
     """What reports call them: a task's or a file's name."""
     notes: tuple[str, ...] = ()
@@ -96,9 +100,11 @@ class Examples:
         def taken(column: Any) -> Any:
             return column[at] if isinstance(column, np.ndarray) else tuple(column[i] for i in at)
 
-        marks = {kind: taken(column) for kind, column in self.marks.items()}
-        columns = {name: taken(column) for name, column in self._columns() if "." not in name}
-        return Examples(marks=marks, name=self.name, notes=self.notes, task=self.task, **columns)
+        by_name: dict[str, Any] = {
+            held: {name: taken(column) for name, column in getattr(self, held).items()} for held in _BY_NAME
+        }
+        plain = {name: taken(column) for name, column in self._columns() if "." not in name}
+        return Examples(**plain, **by_name, name=self.name, notes=self.notes, task=self.task)
 
     @classmethod
     def of(cls, given: Any) -> Examples:
@@ -129,8 +135,8 @@ class Examples:
         return whole.hexdigest()[:16]
 
     def _columns(self) -> list[tuple[str, Any]]:
-        """The columns that are there, by name; those of the marks as `marks.KIND`."""
-        about = ("marks", "name", "notes", "task")
+        """The columns that are there, by name; those of the marks as `marks.KIND`, further ones as `columns.NAME`."""
+        about = (*_BY_NAME, "name", "notes", "task")
         plain = ((entry.name, getattr(self, entry.name)) for entry in fields(self) if entry.name not in about)
-        marks = ((f"marks.{kind}", column) for kind, column in self.marks.items())
-        return [(name, column) for name, column in (*plain, *marks) if column is not None]
+        named = ((f"{held}.{name}", column) for held in _BY_NAME for name, column in getattr(self, held).items())
+        return [(name, column) for name, column in (*plain, *named) if column is not None]

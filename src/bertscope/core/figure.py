@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-FigureKind = Literal["heatmap", "lines", "intervals", "bars", "points", "maps", "trees"]
+FigureKind = Literal["heatmap", "lines", "intervals", "bars", "points", "maps", "trees", "texts"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,9 @@ class Figure:
     and y, a colour and a shape per `color`; `maps`: a contact sheet of small square matrices, one per `facet`, row y
     and column x coloured by `value` from 0 up, such as attention from query y to key x; `trees`: the words (`token`)
     of a sentence, one per `facet`, each at its place x with an arc to its governor's place y (0: it is the root;
-    none: no arc), the arcs of the first `side` above the words and those of the second below."""
+    none: no arc), the arcs of the first `side` above the words and those of the second below; `texts`: the words
+    (`token`) of a text, one per y and `side`, each at its place x and coloured by `value`: blue for what stands
+    before the text (`facet`), orange against it."""
     table: str
     """The name of the result's table that is drawn."""
     x: str
@@ -31,7 +33,7 @@ class Figure:
     caption: str
     """What it is and how to read it: one or two sentences."""
     value: str | None = None
-    """Heat maps and maps: the column that gives the colour."""
+    """Heat maps, maps and texts: the column that gives the colour."""
     color: str | None = None
     """Lines, intervals, bars, points and trees: the column that separates the series, in the table's order."""
     facet: str | None = None
@@ -39,9 +41,10 @@ class Figure:
     follows ` · ` in the value goes on the heading's next line."""
     token: str | None = None
     """Maps: the column with the token at the row's y, written along both sides where a map has at most 24. Trees: the
-    word at the row's x. Points: the words that stand beside each point."""
+    word at the row's x. Texts: the word. Points: the words that stand beside each point."""
     side: str | None = None
-    """Trees: the column that says which of two trees of the sentence a row belongs to."""
+    """Trees: the column that says which of two trees of the sentence a row belongs to. Texts: the column that counts
+    what is explained of a text."""
     step: str | None = None
     """Points: the column whose values are shown one at a time, in their order; the page has a slider for it, which
     begins with the last. Files show that one."""

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
+from bertscope.core.tinted import KIND, Tinted
+
 if TYPE_CHECKING:
     from bertscope.core.result import Result
 
@@ -47,12 +49,15 @@ def as_text(result: Result) -> str:
 
 
 def as_html(result: Result) -> str:
-    """The same for a notebook."""
+    """The same for a notebook; before it texts with coloured words, where there are any."""
     header = "".join(f"<th>{name}</th>" for name in COLUMNS)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row.cells())}</tr>" for row in rows(result))
     table = f"<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>" if body else ""
     contents = "<br>".join(map(escape, _contents(result)))
-    return f"<p><b>{escape(result.question)}</b>: {escape(result.about)}</p>{table}<p>{contents}</p>"
+    texts = "".join(
+        Tinted(figure, result.tables[figure.table])._repr_html_() for figure in result.figures if figure.kind == KIND
+    )
+    return f"<p><b>{escape(result.question)}</b>: {escape(result.about)}</p>{texts}{table}<p>{contents}</p>"
 
 
 def _contents(result: Result) -> Iterator[str]:

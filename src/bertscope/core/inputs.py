@@ -16,8 +16,6 @@ from bertscope.core.question import DATA
 from bertscope.core.seal import refuse_damaged
 from bertscope.core.step import Root, Step
 
-_KEPT = ("model", *DATA)
-"""What takes time to open and no question changes."""
 KEPT = 3
 """Models, and data sets, that stay open from step to step."""
 
@@ -70,14 +68,14 @@ class Inputs:
     def forget(self, but: int = 0) -> None:
         """Let go of everything but the `but` models and as many data sets that were used last."""
         for is_model in (True, False):
-            alike = [key for key in self._open if (key[0] == "model") == is_model]
+            alike = [key for key in self._open if (key[0] not in DATA) == is_model]
             for key in alike[: max(0, len(alike) - but)]:
                 del self._open[key]
 
     def _opened(self, kind: str, value: Step | Root) -> Any:
-        if kind not in _KEPT:
+        if kind not in DATA and not registry.is_model(kind):
             return self._opening(kind, value)
-        key = (kind, value.id)
+        key = (registry.KINDS[kind].folder or kind, value.id)  # what takes time to open and no question changes
         if key not in self._open:
             self._open[key] = self._opening(kind, value)
         self._open.move_to_end(key)
@@ -88,8 +86,8 @@ class Inputs:
         opener = registry.resolve(known.open)
         if isinstance(value, Step):
             folder = self._folder_of(value)
-            refuse_damaged(folder, value.id, within=(kind,))
-            return opener(str(folder / kind))
+            refuse_damaged(folder, value.id, within=(known.folder or kind,))
+            return opener(str(folder / (known.folder or kind)))
         if known.root and registry.resolve(known.root)(value.given, **value.options).digest != value.digest:
             raise UserError(f"{value.source} has changed since this run was planned; run the command again")
         return opener(value.given, **value.options)

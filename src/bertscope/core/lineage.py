@@ -56,7 +56,7 @@ def models_read(step: Step) -> list[Step | Root]:
     random weights too, or on a second corpus, a model is there again."""
     found: list[Step | Root] = []
     for _, kind, value in _inputs(step):
-        if kind == "model":
+        if registry.is_model(kind):
             found.append(value)
         elif kind == "states" and isinstance(value, Step):
             found += models_read(value)
@@ -85,7 +85,7 @@ def descent(model: Step | Root) -> Iterator[Step | Root]:
     if isinstance(model, Step):
         required = registry.find(model.name).inputs
         parent = next((model.inputs[name] for name, one in required.items()
-                       if one.kind == "model" and name in model.inputs), None)  # fmt: skip
+                       if registry.is_model(one.kind) and name in model.inputs), None)  # fmt: skip
         if parent is not None:
             yield from descent(parent)
 

@@ -40,7 +40,7 @@ def planned(
     read. `base` is what models were fine-tuned from of which that isn't recorded."""
     asked_of = question.asked_of
     kind = asked_of[question.named[0]].kind
-    told = {"base": base} if base and kind == "model" else {}
+    told = {"base": base} if base and registry.is_model(kind) else {}
     roots = [root(kind, source, **told) for source in named]
     data = root(asked_of[question.reads].kind, on, **reading) if question.reads else None
     further = {

@@ -39,7 +39,7 @@ class Input:
     """Something that a question is asked of."""
 
     kind: str
-    """One of those that the catalogue knows: model, task, examples, data, states, result, map_labels."""
+    """One of those that the catalogue knows: model, scorer, task, examples, data, states, result, map_labels."""
     many: bool = False
     """Whether there may be several: a step has them as `models.0`, `models.1` ..."""
     flag: str = ""
@@ -49,6 +49,8 @@ class Input:
 
 
 MODEL, TASK, EXAMPLES, EITHER = Input("model"), Input("task"), Input("examples"), Input("data")
+SCORER = Input("scorer")
+"""A model, or an ONNX file: whatever answers."""
 MODELS, RESULTS, STATES = Input("model", many=True), Input("result", many=True), Input("states", many=True)
 
 
@@ -85,6 +87,8 @@ class Question:
     """Refuses data (opened) of which a config can't be asked, before the steps that the plan rests on are made."""
     scoring: scoring.Scoring | None = None
     """Of a question that scores a task: of which outputs it means nothing. One that scores takes any other."""
+    takes_text: bool = False
+    """Whether a text itself can be given in the place of data: `--text` without `--on`."""
     shares_pass: bool = False
     """A question about attention: `measure.py` has `part`, its part in a pass that others can share."""
     card: tuple[HeadFact | HeadMaps, ...] | None = None

@@ -16,7 +16,7 @@ from bertscope.core.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     from bertscope.core.question import Question
 
-Group = Literal["attention", "parts", "layers", "training", "smaller", "stored"]
+Group = Literal["rows", "attention", "parts", "layers", "training", "smaller", "stored"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,11 @@ def fill(questions: Mapping[str, Entry], kinds: Mapping[str, Kind], services: Ma
     QUESTIONS.update(questions)
     KINDS.update(kinds)
     SERVICES.update(services)
+
+
+def is_model(kind: str) -> bool:
+    """Whether things of that kind are models: what a step keeps as a model serves as one."""
+    return kind in KINDS and KINDS[kind].folder == "model"
 
 
 def find(name: str) -> Question:

@@ -1,5 +1,5 @@
 """Tests: paired permutations for any metric and any number of arms at once, exact sign flips, Student's t, one among
-others; and Holm's correction."""
+others; and the corrections of Holm and of Benjamini and Hochberg."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ def paired_effects(
     The interval is a paired bootstrap over examples. The p-value is a paired permutation test: under the null the
     two models' predictions for an example are exchangeable, so they are swapped at random. A metric that doesn't see
     the predictions' scale must make its moments of standardised ones: exchangeable they are only in one unit.
+
+    A value may be several numbers at once, such as every label's recall: each has its own effect, [arms, numbers].
     """
     sides = _Sides(value, reference, arms)
     effect = sides.resampled(np.ones((1, sides.n)))[0]
     draws = np.concatenate([sides.resampled(counts) for counts in resamples(sides.n, repeats, seed)])
     low, high = percentile_ends(draws)
-    as_extreme = np.ones(len(arms))
+    as_extreme = np.ones(effect.shape)
     for swap in _swaps(sides.n, permutations, seed + 1):
         as_extreme += (np.abs(sides.exchanged(swap)) >= np.abs(effect) - _ROUNDING).sum(0)
     return Effects(effect, low, high, as_extreme / (permutations + 1))
@@ -102,6 +104,17 @@ def holm(p: np.ndarray) -> np.ndarray:
     return corrected
 
 
+def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
+    """Benjamini and Hochberg's correction: the p-values [..., tests] to compare with the share of findings that may be
+    false, where all of them were tested together and don't speak against each other."""
+    order, tests = np.argsort(p, axis=-1), p.shape[-1]
+    steps = np.take_along_axis(p, order, -1) * tests / np.arange(1, tests + 1)
+    corrected = np.empty_like(steps)
+    least = np.minimum.accumulate(steps[..., ::-1], axis=-1)[..., ::-1]
+    np.put_along_axis(corrected, order, least.clip(max=1.0), -1)
+    return corrected
+
+
 def one_more_p(value: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Whether a value [...] could be one more of `others` [..., n], two-sided: Student's, for normal ones.
 
@@ -150,17 +163,16 @@ def mcnemar_p(more: np.ndarray, differing: np.ndarray) -> np.ndarray:
     return np.minimum(2 * binom.cdf((differing - np.abs(more)) / 2, differing, 0.5), 1.0)
 
 
-def t_test(sums: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:
+def t_test(sums: np.ndarray, squares: np.ndarray, n: int | np.ndarray) -> np.ndarray:
     """Two-sided p-values by Student's t of n independent differences, from their sums and the sums of their squares:
     whatever signs they get, the squares stay. NaN where n is under 2."""
     from scipy.special import stdtr
 
-    if n < 2:
-        return np.full(np.broadcast_shapes(np.shape(sums), np.shape(squares)), np.nan)
+    enough, n = np.asarray(n) > 1, np.maximum(n, 2)
     spread = np.maximum(squares - sums**2 / n, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(sums) / np.sqrt(spread * n / (n - 1))
-    return np.where((sums == 0) & (spread == 0), 1.0, 2 * stdtr(n - 1, -t))
+    return np.where(enough, np.where((sums == 0) & (spread == 0), 1.0, 2 * stdtr(n - 1, -t)), np.nan)
 
 
 def _swaps(n: int, repeats: int, seed: int) -> Iterator[np.ndarray]:

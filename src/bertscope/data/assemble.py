@@ -56,6 +56,7 @@ class Material:
 
 def make_task(material: Material, options: TaskOptions, bad: BadRows) -> Task:
     """Read the labels, make the splits, and say what a reader must know."""
+    material = replace(material, columns=replace(material.columns, further=options.slice))
     declared, columns = material.declared, material.columns
     material, lists = _with_lists(material, options)
     sheets = material.own.each(lambda tables: [clean(table, columns, bad) for table in tables])
@@ -125,6 +126,7 @@ def joined(parts: Sequence[Examples]) -> Examples:
         pair=None if parts[0].pair is None else tuple(each for part in parts for each in part.pair or ()),
         label=None if parts[0].label is None else np.concatenate([part.label for part in parts]),
         choices=None if parts[0].choices is None else tuple(each for part in parts for each in part.choices or ()),
+        columns={name: tuple(each for part in parts for each in part.columns[name]) for name in parts[0].columns},
     )
 
 

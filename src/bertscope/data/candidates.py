@@ -89,6 +89,7 @@ class CandidateColumns:
             kept.text,
             label=np.array(label, dtype=np.int64),
             choices=tuple(choices),
+            columns=kept.columns(),
         )
 
     def counted(self, sheets: Iterable[Sheet]) -> tuple[CandidateColumns, tuple[str, ...]]:

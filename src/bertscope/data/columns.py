@@ -39,6 +39,8 @@ class Columns:
     """The column that says what rows are called, if the user names one."""
     numbers: tuple[str, ...] = ()
     """Notes on columns that repeat the row number."""
+    further: tuple[str, ...] = ()
+    """Columns that are read beside these, since the user wants to know of rows by them."""
 
 
 def find_columns(

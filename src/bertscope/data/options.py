@@ -37,6 +37,9 @@ class ReadOptions:
     makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's
     parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which
     texts alone are read, and vectors one of scored pairs for models that embed texts."""
+    slice: tuple[str, ...] = ()
+    """Further columns to read: `errors` and `versus` ask whether rows that have something in common there are
+    another matter than the others."""
     limit: int | None = None
     """Use at most this many rows of each split."""
     root: Path | None = None

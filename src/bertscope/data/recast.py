@@ -115,6 +115,7 @@ class PairVectors(_Recast):
 def _of_tables(own: Own[Table], options: TaskOptions, bad: BadRows) -> tuple[Own[Examples], tuple[str, ...]]:
     """The texts of tables, whatever else they hold."""
     columns = find_columns(own.train, options.text, options.text_pair, None, labelled=False)
+    columns = replace(columns, further=options.slice)
     return own.each(lambda table: clean(table, columns, bad).examples()), (columns.note,) if columns.note else ()
 
 

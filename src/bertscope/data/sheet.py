@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bertscope.core import limits
+from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BLANK_TEXT, BadRows
 from bertscope.data.columns import Columns
@@ -27,6 +28,8 @@ class Sheet:
     """Empty where only texts are read."""
     ids: tuple[str, ...] | None = None
     """As a column of the user's says; otherwise they say where the rows are."""
+    further: tuple[str, ...] = ()
+    """The names of columns that are read as they are."""
 
     def place(self, i: int) -> str:
         return self.table.place(int(self.rows[i]))
@@ -45,7 +48,20 @@ class Sheet:
         return replace(self, rows=self.rows[at], text=taken(self.text), pair=pair, values=taken(self.values), ids=ids)
 
     def examples(self, label: np.ndarray | None = None) -> Examples:
-        return Examples(self.ids or self.table.ids(self.rows.tolist()), self.text, self.pair, label)
+        ids = self.ids or self.table.ids(self.rows.tolist())
+        return Examples(ids, self.text, self.pair, label, columns=self.columns())
+
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """What the rows have in columns that are read as they are."""
+        return {name: self._cells(name) for name in self.further}
+
+    def _cells(self, name: str) -> tuple[str, ...]:
+        column = self.table.column(name, "--slice")
+        cells = [column[row] for row in self.rows.tolist()]
+        if None in cells:
+            place = self.place(cells.index(None))
+            raise UserError(f"{place}: {name!r} holds no single value; name another column with --slice")
+        return tuple(cell or "" for cell in cells)
 
 
 def clean(table: Table, columns: Columns, bad: BadRows) -> Sheet:
@@ -70,7 +86,7 @@ def clean(table: Table, columns: Columns, bad: BadRows) -> Sheet:
     values = kept.pop(0) if columns.label else ()
     ids = kept.pop() if columns.id is not None else None
     text, *pair = kept
-    return Sheet(table, columns.label, at, text, pair[0] if pair else None, values, ids)
+    return Sheet(table, columns.label, at, text, pair[0] if pair else None, values, ids, columns.further)
 
 
 def _problems(

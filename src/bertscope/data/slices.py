@@ -21,13 +21,11 @@ def mentions(examples: Examples, words: Iterable[str]) -> np.ndarray:
     apostrophe. A phrase may have any white space between its words.
     """
     pattern = _pattern(words)
-    found = np.array([bool(pattern.search(_folded(text))) for text in examples.text], dtype=bool)
+    found = np.array([bool(pattern.search(folded(text))) for text in examples.text], dtype=bool)
     if examples.pair is not None:
-        found |= np.array([bool(pattern.search(_folded(text))) for text in examples.pair], dtype=bool)
+        found |= np.array([bool(pattern.search(folded(text))) for text in examples.pair], dtype=bool)
     if examples.choices is not None:
-        found |= np.array(
-            [any(pattern.search(_folded(text)) for text in row) for row in examples.choices], dtype=bool
-        )
+        found |= np.array([any(pattern.search(folded(text)) for text in row) for row in examples.choices], dtype=bool)
     return found
 
 
@@ -40,14 +38,14 @@ def divide(examples: Examples, words: Iterable[str]) -> tuple[Examples, Examples
 def _pattern(words: Iterable[str]) -> re.Pattern[str]:
     if isinstance(words, str):
         raise UserError(f"words is the one text {words!r}; give a list of words")
-    wanted = [_folded(word).split() for word in words]
+    wanted = [folded(word).split() for word in words]
     if not wanted or not all(wanted):
         raise UserError("a slice needs at least one word, and none may be blank; name some")
     forms = "|".join(r"\s+".join(map(re.escape, phrase)) for phrase in wanted)
     return re.compile(rf"(?<!\w)(?:{forms})(?!\w)")
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """The text in one form of upper and lower case, composed characters and apostrophes."""
     if text.isascii():
         return text.lower()

@@ -79,6 +79,8 @@ class TaskSource(Source):
         options = self.options
         with explained(self.name):
             task = with_windows(with_threshold(with_metric(self._task(), options), options), options)
+            if missing := [name for name in options.slice if name not in task.test.columns]:
+                raise UserError(f"{self.name} has no column {missing[0]!r} beside its texts; leave out --slice")
         train, validation, test = (
             few(part, task.kind, options) for part in (task.train, task.validation, task.test)
         )  # fmt: skip

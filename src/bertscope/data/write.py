@@ -73,6 +73,7 @@ def _object(examples: Examples, row: int, labels: Sequence[str]) -> dict[str, An
         row_object["words"] = list(examples.words[row])
     if examples.first_words is not None:
         row_object["first_words"] = examples.first_words[row]
+    row_object |= {name: column[row] for name, column in examples.columns.items() if name not in row_object}
     row_object |= {kind: list(column[row]) for kind, column in examples.marks.items()}
     if examples.governors is not None:
         row_object["heads"] = list(examples.governors[row])
@@ -93,6 +94,7 @@ def _delimited(examples: Examples, labels: Sequence[str], *, tabs: bool) -> str:
         columns |= {
             f"ending{at}": [texts[at] if at < len(texts) else "" for texts in examples.choices] for at in range(most)
         }
+    columns |= {name: column for name, column in examples.columns.items() if name not in columns}
     out = io.StringIO()
     if tabs:  # as GLUE writes it: no quotes, so that a text can't hold a tab or a line break
         rows = (

@@ -81,15 +81,16 @@ def tokenise(tokenizer: Any, texts: Examples, max_length: int) -> Tokens:
     return lay_out(tokenizer, coded, texts)
 
 
-def lay_out(tokenizer: Any, coded: Any, texts: Examples) -> Tokens:
-    """What the tokenizer gave for these texts, with its special tokens mask, end to end."""
+def lay_out(tokenizer: Any, coded: Any, texts: Examples, example: np.ndarray | None = None) -> Tokens:
+    """What the tokenizer gave for these texts, with its special tokens mask, end to end; `example` says of windows
+    which example each is of."""
     coded.pop("attention_mask", None)  # rebuilt when the rows are padded
     lengths = np.array([len(row) for row in coded["input_ids"]])
     flat = {name: np.fromiter(chain.from_iterable(coded[name]), np.int32, lengths.sum()) for name in coded}
     # The tokenizer's own mask knows the special tokens it adds, not those typed in a text.
     added = flat.pop("special_tokens_mask").astype(bool)
     special = added | np.isin(flat["input_ids"], special_ids(tokenizer))
-    words, segments = align(tokenizer, coded, special, texts)
+    words, segments = align(tokenizer, coded, special, texts, example)
     return Tokens(
         fields=flat,
         special=special,

@@ -48,3 +48,16 @@ def full_precision() -> Iterator[None]:
     finally:
         torch.set_float32_matmul_precision(precision)
         torch.backends.cudnn.allow_tf32 = convolutions
+
+
+@contextmanager
+def frozen(encoder: Encoder) -> Iterator[None]:
+    """No gradients of weights: they would cost as much again, and nobody reads them."""
+    trained = [parameter for parameter in encoder.model.parameters() if parameter.requires_grad]
+    for parameter in trained:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in trained:
+            parameter.requires_grad_()

@@ -21,6 +21,7 @@ from bertscope.core.files import explained, need_room
 from bertscope.core.output import Output
 from bertscope.core.predictions import Predictions
 from bertscope.models.latency import Inputs
+from bertscope.models.library_failures import library_failures
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.predict import predicted
 
@@ -53,6 +54,12 @@ def need_onnx() -> None:
             f"{' and '.join(missing)} must be installed to write ONNX: pip install 'bertscope[deploy]'; "
             "or leave it out with --no-onnx"
         )
+
+
+def need_onnxruntime(path: Path) -> None:
+    """Refuse, with what to do, if what runs such a file is missing."""
+    if find_spec("onnxruntime") is None:
+        raise UserError(f"onnxruntime must be installed to run {path}: pip install 'bertscope[deploy]'")
 
 
 def export_onnx(encoder: Encoder, path: Path, output: Output | None = None) -> Path:
@@ -110,6 +117,21 @@ class OnnxModel:
         self._session = _Session(path, encoder.model.config)
         self._encoder = replace(encoder, model=self._session)
 
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder with what runs the file in the place of its model."""
+        return self._encoder
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """What the file has to be given, by name."""
+        return self._session.takes
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """What it gives, by name."""
+        return self._session.gives
+
     def __call__(self, inputs: Inputs) -> Mapping[str, Tensor]:
         """What the file gives for one batch, which may be on a GPU."""
         return self._session(**inputs)
@@ -124,19 +146,24 @@ class _Session(nn.Module):
 
     def __init__(self, path: Path, config: Any) -> None:
         super().__init__()
-        need_onnx()
+        need_onnxruntime(path)
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
-        self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        options.log_severity_level = 3  # what is wrong is raised, too
+        with library_failures(f"{path} can't be run by onnxruntime", "write it again"):
+            self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.takes, self.gives = (
+            tuple(one.name for one in side) for side in (self.session.get_inputs(), self.session.get_outputs())
+        )
         self.config = config
         self._where = nn.Parameter(torch.zeros(0), requires_grad=False)  # whoever asks on which device it is
 
     def forward(self, **inputs: Tensor) -> _Given:
-        names = [one.name for one in self.session.get_outputs()]
-        found = self.session.run(names, {name: tensor.cpu().numpy() for name, tensor in inputs.items()})
-        return _Given(zip(names, map(torch.from_numpy, found), strict=True))
+        """A tokenizer may give more than the file takes, such as segments."""
+        found = self.session.run(self.gives, {name: inputs[name].cpu().numpy() for name in self.takes})
+        return _Given(zip(self.gives, map(torch.from_numpy, found), strict=True))
 
 
 class _Given(dict[str, Tensor]):

@@ -95,6 +95,24 @@ def load(
     raise not_a_model(name_or_module)
 
 
+def described(name: str, parts: FolderParts, tokenizer: Any = None) -> Encoder:
+    """The folder's model without its weights, for whoever has other weights of it, as an ONNX file: what is on top,
+    what it reads, what its outputs are called."""
+    config = parts.config()
+    known, family = library_config(parts.encoder, config), family_of(config["model_type"])
+    architectures = config.get("architectures") or _guess(list(parts.encoder.glob("*.safetensors")))
+    opener, has = _opener(parts.encoder, architectures, family)
+    if parts.layout:
+        opener, has = transformers.AutoModel, "none"
+    with quiet_library(), torch.device("meta"):
+        model = opener.from_config(known, dtype=torch.float32)
+    has = "parser" if has == "none" and parser_of(config) else has
+    own = tokenizer_in(parts.tokenizer, known, parts.sentence) if tokenizer is None else usable_tokenizer(tokenizer)
+    encoder = Encoder(model, fitted(own, model, f"the tokenizer in {parts.folder}"), name, family, has)
+    encoder.tokenizer.model_max_length = encoder.max_length
+    return encoder
+
+
 def open_model(given: Any, *, tokenizer: Any = None, base: str | None = None) -> Encoder:
     """A model as questions take it: an encoder, which has its tokenizer, or what `load` opens."""
     if isinstance(given, Encoder) and base is not None:

@@ -31,6 +31,18 @@ def mask_words(tokenizer: Any, examples: Examples, max_length: int) -> tuple[Tok
     return replace(tokens, fields=tokens.fields | {"input_ids": shown}), np.where(masked, ids, NOTHING)
 
 
+def typed_masks(tokens: Tokens, pieces: np.ndarray, mask: int) -> tuple[Tokens, np.ndarray]:
+    """What `mask_words` gave, but for texts in which masks are typed: these alone are masked there, and what stood in
+    their place, which nobody knows, is a mask."""
+    ids = tokens.fields["input_ids"]
+    typed = (ids == mask) & (pieces == NOTHING)
+    row = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    has = (np.bincount(row, typed, len(tokens)) > 0)[row]
+    plain = np.where(has & (pieces != NOTHING), pieces, ids).astype(ids.dtype)
+    own = np.where(typed, mask, NOTHING)
+    return replace(tokens, fields=tokens.fields | {"input_ids": plain}), np.where(has, own, pieces)
+
+
 def right_pieces(tokenizer: Any, examples: Examples, max_length: int) -> np.ndarray:
     """[example, most]: the pieces of each example's masked words in their order, `NOTHING` behind the last."""
     rows, places, pieces = [], [], []

@@ -56,7 +56,7 @@ def windowed(tokenizer: Any, examples: Examples, max_length: int) -> Windows:
         stride=max_length // _SHARED, return_overflowing_tokens=True, return_special_tokens_mask=True,
     )  # fmt: skip
     example = np.array(coded.pop("overflow_to_sample_mapping"), dtype=np.int64)
-    tokens = lay_out(tokenizer, coded, Examples(examples.ids, examples.text, examples.pair))
+    tokens = lay_out(tokenizer, coded, Examples(examples.ids, examples.text, examples.pair), example)
     inside = (tokens.segments == 1) & ~tokens.added
     spans = tokens.spans
     return Windows(
@@ -94,7 +94,7 @@ def text_windows(tokenizer: Any, examples: Examples, max_length: int, most: int)
     some = BatchEncoding(
         {name: [rows[at] for at in kept] for name, rows in coded.items()}, [coded.encodings[at] for at in kept]
     )
-    tokens = lay_out(tokenizer, some, Examples(examples.ids, examples.text, examples.pair))
+    tokens = lay_out(tokenizer, some, Examples(examples.ids, examples.text, examples.pair), example[kept])
     return TextWindows(replace(tokens, encodings=()), example[kept], shortened | (np.bincount(example) > most))
 
 

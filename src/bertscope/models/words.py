@@ -45,14 +45,18 @@ def special_ids(tokenizer: Any) -> list[int]:
     return sorted(set(tokenizer.all_special_ids) - {tokenizer.unk_token_id})
 
 
-def align(tokenizer: Any, coded: Any, special: np.ndarray, texts: Examples) -> tuple[np.ndarray, np.ndarray]:
+def align(
+    tokenizer: Any, coded: Any, special: np.ndarray, texts: Examples, example: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Each token's word in its example (-1 for none), and the text of the pair it is in (0 or 1), all end to end.
 
     coded     what `encode` gave for `texts`
     special   whether a token is special, all end to end
+    example   of windows: the example that each is of; a word that several have is one
     """
     encodings = coded.encodings
-    example = np.repeat(np.arange(len(encodings)), [len(encoding) for encoding in encodings])
+    example = np.arange(len(encodings)) if example is None else example
+    example = np.repeat(example, [len(encoding) for encoding in encodings])
     words = _flat(encoding.word_ids for encoding in encodings)
     paired = any(encoding.n_sequences > 1 for encoding in encodings)
     segments = _flat(encoding.sequence_ids for encoding in encodings) if paired else np.zeros_like(words)

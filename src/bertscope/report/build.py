@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bertscope
+from bertscope.core import tinted
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, check_file, digest_text, is_marked, write_text
 from bertscope.core.result import Result
@@ -119,7 +120,7 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         max_rows=ROWS,
         # Only these two scripts may run, by their hash: a text that slipped through escaping still couldn't.
         allowed=Markup(" ".join(_hash(text) for text in (script, vega))),
-        css=Markup(_text("page.css")),
+        css=Markup(_text("page.css") + tinted.CSS),
         script=Markup(script),
         vega=Markup(vega),
         themes=Markup(script_json({"light": theme.page_config(dark=False), "dark": theme.page_config(dark=True)})),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.files import explained
+from bertscope.core.tinted import KIND, Tinted
 from bertscope.report import theme
 from bertscope.report.drawing import Drawing
 from bertscope.report.maps import maps
@@ -27,23 +28,31 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS = ("svg", "png", "pdf")
+HTML = "html"
+"""What texts with coloured words are written as."""
 CELL, ROW, BAR, WIDE, TALL = 34, 30, 22, 640, 280  # pixels
 SMALL_CELL, PANEL, LOW, STEPPED = 18, 216, 172, 340  # the same in panels; points with words need more room
 _LETTERS = 5  # that fit under a cell of a heat map
 
 
-def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin:
-    """The figure as it stands alone, with its title, in the light theme: for notebooks and files."""
+def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin | Tinted:
+    """The figure as it stands alone, with its title, in the light theme: for notebooks and files. Texts are HTML."""
+    if figure.kind == KIND:
+        return Tinted(figure, table)
     # An SVG is drawn in the reader's font, which may be wider than the one that was measured.
     padding = {"left": 28, "right": 12, "top": 6, "bottom": 6}
     return draw(figure, table).properties(title=figure.title, padding=padding).configure(**theme.config())
 
 
 def pictures(figure: Figure, table: pd.DataFrame, formats: Iterable[str]) -> dict[str, bytes]:
-    """The figure as files of these formats (svg, png, pdf). It is laid out once: the others are made of the SVG."""
+    """The figure as files of these formats (svg, png, pdf). It is laid out once: the others are made of the SVG.
+    Texts are one file of HTML, whatever is asked for."""
     import vl_convert
 
-    svg = vl_convert.vegalite_to_svg(chart(figure, table).to_dict())
+    drawn = chart(figure, table)
+    if isinstance(drawn, Tinted):
+        return {HTML: drawn.page.encode()}
+    svg = vl_convert.vegalite_to_svg(drawn.to_dict())
     make: dict[str, Callable[[], bytes]] = {
         "svg": svg.encode,
         "png": lambda: vl_convert.svg_to_png(svg, scale=2),
@@ -53,10 +62,12 @@ def pictures(figure: Figure, table: pd.DataFrame, formats: Iterable[str]) -> dic
 
 
 def save_figure(figure: Figure, table: pd.DataFrame, path: str | Path) -> Path:
-    """Write the figure to `path`, as its ending says: .svg, .png or .pdf."""
+    """Write the figure to `path`, as its ending says: .svg, .png or .pdf; one of texts as .html."""
     path = Path(path)
     ending = path.suffix.lower().removeprefix(".")
-    if ending not in FORMATS:
+    if figure.kind == KIND and ending != HTML:
+        raise UserError(f"cannot write {path}: a figure of texts is saved as .html")
+    if figure.kind != KIND and ending not in FORMATS:
         raise UserError(f"cannot write {path}: a figure is saved as .svg, .png or .pdf")
     picture = pictures(figure, table, [ending])[ending]
     with explained(path):

@@ -105,8 +105,9 @@ def _one(result: Result, about: str, root: Path, place: str, formats: Sequence[s
     figures, tables = [], []
     for figure in result.figures:
         name = taken.new(safe_name(figure.title))
-        files = {ending: f"{place}/{name}.{ending}" for ending in formats}
-        for ending, picture in pictures(figure, result.tables[figure.table], formats).items():
+        made = pictures(figure, result.tables[figure.table], formats)
+        files = {ending: f"{place}/{name}.{ending}" for ending in made}
+        for ending, picture in made.items():
             (root / files[ending]).write_bytes(picture)
         figures.append(Written(figure.title, figure.caption, list(files.values())))
     for title, table in result.tables.items():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bertscope.core import null_panel, registry
+from bertscope.core import null_panel, registry, tinted
 from bertscope.core.differences import differences
 from bertscope.core.number import Number
 from bertscope.core.question import Question
@@ -63,6 +63,8 @@ class Picture:
     """What it will take of the page (see `layout`)."""
     heads: bool
     """Whether what it draws are heads, which have a card."""
+    texts: str = ""
+    """Of texts with coloured words, which are no chart: their HTML."""
 
 
 @dataclass(frozen=True)
@@ -191,10 +193,11 @@ def _answer(
     main, cards = _cards(result.headline, declared)
     models, tasks = named.began(step) or [one.name for one in result.models.values()], _tasks(finding)
     with_heads = head_card.about_heads(result, declared)
-    charts = [packed.figure(result, figure) for figure in result.figures]
+    charts = [packed.figure(result, figure) if figure.kind != tinted.KIND else {} for figure in result.figures]
     pictures = [
-        Picture(figure.title, figure.caption, reserved_size(chart["spec"]),
-                heads=figure.table in with_heads and head_card.draws_heads(figure, result))
+        Picture(figure.title, figure.caption, reserved_size(chart["spec"]) if chart else {},
+                heads=figure.table in with_heads and head_card.draws_heads(figure, result),
+                texts="" if chart else tinted.tinted_html(figure, result.tables[figure.table]))
         for figure, chart in zip(result.figures, charts, strict=True)
     ]  # fmt: skip
     tables = {table: rows.table(step.id, table, frame) for table, frame in result.tables.items()}

@@ -87,7 +87,7 @@ def _is_several(value: Any) -> bool:
 
 
 def _held(kind: str, value: Any, asked: Call) -> Any:
-    if kind != "model" or (isinstance(value, str) and asked.tokenizer is None):
+    if not registry.is_model(kind) or (isinstance(value, str) and asked.tokenizer is None):
         return value
     return registry.resolve(registry.KINDS[kind].open)(value, tokenizer=asked.tokenizer, base=asked.base)
 

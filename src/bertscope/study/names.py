@@ -136,7 +136,8 @@ class Names:
         return self._once(kind, located.word("a file"), {}, located)
 
     def _model_root(self, kind: str, located: Located) -> Root:
-        return self._once("model", located.word("a model"), self._told, located)
+        as_model = kind if registry.is_model(kind) else "model"
+        return self._once(as_model, located.word("a model"), self._told, located)
 
     def _data_root(self, kind: str, located: Located, limit: Located | None = None) -> Root:
         keys = located.value if isinstance(located.value, dict) else {"source": located}

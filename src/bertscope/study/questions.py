@@ -118,7 +118,7 @@ def _read(located: Located, name: str, names: Names, answers: Mapping[str, Answe
     on = keys.get("on") or Located("tasks" if "tasks" in names.data else "corpus", located.where)
     if not on.several():
         raise on.wrong(f"{name} is asked on nothing; name some data")
-    for models in _side_by_side(question, of, names.models if _kind(question) == "model" else answers):
+    for models in _side_by_side(question, of, names.models if registry.is_model(_kind(question)) else answers):
         for data in [find(one, names.data, "data") for one in on.several()] if reads else [None]:
             few = data.limited(keys["limit"]) if data and "limit" in keys else data
             yield StudyQuestion(located, question, models, few, beside, configs)
@@ -143,7 +143,7 @@ def _named(key: str, located: Located, kind: str, names: Names, answers: Mapping
     return find(located, answers if kind == "result" else names.data, _WORDS[kind])
 
 
-_WORDS = {"model": "model", "result": "question asked above", "examples": "data"}
+_WORDS = {"model": "model", "scorer": "model", "result": "question asked above", "examples": "data"}
 
 
 def _kind(question: Question) -> str:

@@ -99,10 +99,11 @@ class SeveralLabels:
 
     def decisions(self, outputs: np.ndarray, gold: np.ndarray) -> Decisions | None:
         """Yes or no for each label."""
-        yes = 1 / (1 + np.exp(-self._parts(outputs)[0].astype(np.float64))).reshape(-1)
+        logits = self._parts(outputs)[0].astype(np.float64).reshape(-1)
         example = np.repeat(np.arange(len(outputs)), len(self.labels))
         given = self.predictions(outputs).reshape(-1).astype(np.int64)
-        return Decisions(example, np.stack([1 - yes, yes], axis=-1), given, gold.reshape(-1), ("no", "yes"))
+        shares = np.exp(-np.logaddexp(0, np.stack([logits, -logits], axis=-1)))  # exact at either end
+        return Decisions(example, shares, given, gold.reshape(-1), ("no", "yes"))
 
     def by_label(self, predicted: np.ndarray, gold: np.ndarray) -> tuple[tuple[str, ...], np.ndarray] | None:
         given, right = predicted.astype(bool), gold.astype(bool)

@@ -136,8 +136,12 @@ class Spans:
         return {"labels": labels, "majority": None}
 
 
+class OnlyTheModelSays(UserError):
+    """What is asked for doesn't follow from what is kept of a model's outputs."""
+
+
 def only_the_model_says(task: str) -> NoReturn:
-    raise UserError(
+    raise OnlyTheModelSays(
         f"what is kept of answers to {task} doesn't hold their loss: only the model can say it (ablate has loss_rise)"
     )
 

@@ -7,7 +7,7 @@ compared. All rows of an example are in one batch, so that whatever is computed 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
@@ -23,6 +23,7 @@ from bertscope.core.model_record import Origin
 from bertscope.core.output import Output
 from bertscope.models.batches import WINDOW, Batch, Tokens, give_back_memory, pad, tokenise
 from bertscope.models.observe import default_budget
+from bertscope.models.outputs.explained import Explained
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder, TaskHead
@@ -61,6 +62,8 @@ class RowBatch(Batch):
     """[row, ...]: what is right; None where nobody asked for it."""
     marks: Mapping[str, Tensor] = field(default_factory=dict)
     """[row, token]: the rows' `marks`, 0 behind a row's end."""
+    cut: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    """[example]: whether something of it isn't read."""
 
     @property
     def right(self) -> Any:
@@ -77,7 +80,7 @@ class RowBatch(Batch):
         return values.new_zeros(len(self.examples), *values.shape[1:]).index_add(0, self.owner, values)
 
 
-class ModelOutput(ABC):
+class ModelOutput(Explained):
     """One kind of output of one encoder; losses are made in the order of the labels of the task's `output`."""
 
     kind: ClassVar[str]
@@ -230,9 +233,10 @@ class ModelOutput(ABC):
         marks = {name: padded.inputs.pop(name) for name in rows.marks}
         owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts)).to(encoder.device)
         known = {each.name: getattr(padded, each.name) for each in fields(padded)}
-        known["truncated"] = int(rows.truncated[group].sum())
+        cut = np.asarray(rows.truncated[group], dtype=bool)
+        known["truncated"] = int(cut.sum())
         right = None if rows.gold is None else torch.from_numpy(rows.gold[at]).to(encoder.device)
-        return RowBatch(**known, examples=group + first, owner=owner, gold=right, marks=marks)
+        return RowBatch(**known, examples=group + first, owner=owner, gold=right, marks=marks, cut=cut)
 
 
 class Deployed(nn.Module):
@@ -250,7 +254,11 @@ class Deployed(nn.Module):
 def group_examples(lengths: np.ndarray, starts: np.ndarray, tokens: int) -> Iterator[np.ndarray]:
     """Examples sorted by their longest row, longest first, in groups whose rows x longest row are within the budget;
     an example's rows [starts[i], starts[i + 1]) stay together."""
-    longest, counts = np.maximum.reduceat(lengths, starts[:-1]), np.diff(starts)
+    return group_sized(np.maximum.reduceat(lengths, starts[:-1]), np.diff(starts), tokens)
+
+
+def group_sized(longest: np.ndarray, counts: np.ndarray, tokens: int) -> Iterator[np.ndarray]:
+    """The same of things whose rows, and the longest of them, are known."""
     order = np.argsort(-longest, kind="stable")
     before = np.concatenate([[0], np.cumsum(counts[order])])
     start = 0

@@ -15,6 +15,7 @@ import transformers
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from bertscope.core.attributions import Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NO_CANDIDATE, Examples
 from bertscope.core.output import Output
@@ -24,6 +25,7 @@ from bertscope.models.needed_rows import first_token_only
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import from_teacher, kl
+from bertscope.models.outputs.explained import WordText, above_others, of_all, on
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -37,6 +39,7 @@ class Candidates(ModelOutput):
     rows_stand_alone = False
     padding = NO_CANDIDATE
     axes = ("batch", "candidates", "length")
+    reads_marked_words = False
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
@@ -100,6 +103,42 @@ class Candidates(ModelOutput):
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
         """KL(whole || other) over an example's candidates, in nats."""
         return kl(whole, raw)
+
+    def targets(self, raw: Tensor, batch: RowBatch, wanted: Wanted) -> Targets:
+        """Of examples that haven't got a candidate that is asked for, nothing."""
+        if wanted.label is None:
+            return of_all(raw.argmax(1), batch)
+        there = (raw[:, wanted.label] > NO_CANDIDATE) if wanted.label < raw.shape[1] else raw.new_zeros(len(raw)) > 0
+        return of_all(wanted.label, batch).take(np.flatnonzero(there.cpu().numpy()))
+
+    def quantity(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        """The candidate's score minus the mean of the others'."""
+        example, label = on(raw.device, targets.example, targets.label)
+        return above_others(raw[example], label, raw[example] > NO_CANDIDATE)
+
+    def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        example, label = on(raw.device, targets.example, targets.label)
+        return raw.softmax(1)[example, label]
+
+    def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
+        return [f"candidate {label + 1}" for label in targets.label]
+
+    @property
+    def pushed(self) -> tuple[str, ...]:
+        return ()
+
+    def place_of(self, name: str) -> int:
+        if not name.strip().isdigit() or int(name) < 1:
+            raise UserError(f"of is {name!r}; give the number of a candidate, from 1, or leave it out")
+        return int(name) - 1
+
+    def texts(self, examples: Examples) -> list[tuple[str, ...]]:
+        choices = _choices(self.encoder, examples)
+        return [(text, *candidates) for text, candidates in zip(examples.text, choices, strict=True)]
+
+    def text_of(self, rows: Rows) -> np.ndarray:
+        candidate = np.arange(len(rows.example)) - np.searchsorted(rows.example, rows.example)
+        return rows.tokens.segments * (1 + np.repeat(candidate, rows.tokens.lengths))
 
     def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
         return from_teacher(raw, teacher[:, : raw.shape[1]], temperature)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, mse_loss
 
+from bertscope.core.attributions import NO_PLACE, Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
@@ -18,6 +19,7 @@ from bertscope.models.evaluating import at_least_single
 from bertscope.models.needed_rows import first_token_only
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
+from bertscope.models.outputs.explained import WordText, above_others, of_all, on
 from bertscope.models.windows import text_windows
 
 if TYPE_CHECKING:
@@ -98,6 +100,10 @@ class Classifier(ModelOutput):
     def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
         return from_teacher(raw[:, self._order], teacher, temperature)
 
+    @property
+    def reads_marked_words(self) -> bool:  # type: ignore[override]
+        return not self.windows
+
     def own_form(self) -> dict[str, Any]:
         return {"form": ClassifierForm.of(self.encoder.model.config)}
 
@@ -142,6 +148,22 @@ class OneLabel(Classifier):
         """Kullback and Leibler's, KL(whole || other), in nats."""
         return kl(whole, raw)
 
+    def targets(self, raw: Tensor, batch: RowBatch, wanted: Wanted) -> Targets:
+        return of_all(raw[:, self._order].argmax(1) if wanted.label is None else wanted.label, batch)
+
+    def quantity(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        """The label's logit minus the mean of the others'."""
+        example, label = on(raw.device, targets.example, targets.label)
+        return above_others(raw[:, self._order][example], label)
+
+    @property
+    def mirrored(self) -> bool:
+        return len(self.names) == 2
+
+    def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        example, label = on(raw.device, targets.example, targets.label)
+        return raw[:, self._order].softmax(1)[example, label]
+
 
 class Score(Classifier):
     """One score for each example: the squared error, in the square of the task's own unit."""
@@ -159,6 +181,24 @@ class Score(Classifier):
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
         """The squared change of the score, in the same unit."""
         return (raw[:, 0] - whole[:, 0]).square()
+
+    def targets(self, raw: Tensor, batch: RowBatch, wanted: Wanted) -> Targets:
+        return of_all(NO_PLACE, batch)
+
+    def quantity(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        """The score itself."""
+        return raw[on(raw.device, targets.example)[0], 0]
+
+    def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
+        return ["score"] * len(targets)
+
+    @property
+    def pushed(self) -> tuple[str, ...]:
+        return ("score",)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ()
 
 
 def balanced_weights(gold: np.ndarray, labels: int) -> Tensor:

@@ -12,7 +12,7 @@ from bertscope.models.outputs.classifier import Classifier, OneLabel, Score
 from bertscope.models.outputs.masked_words import GuessedWords
 from bertscope.models.outputs.one_logit import SecondLabel
 from bertscope.models.outputs.parsed import Parsed
-from bertscope.models.outputs.sentence_vectors import Cosines
+from bertscope.models.outputs.sentence_vectors import WITHOUT_SCORES, Cosines
 from bertscope.models.outputs.several import EachLabel
 from bertscope.models.outputs.span_answers import SpanAnswers
 from bertscope.models.outputs.tagger import Tagger
@@ -40,3 +40,15 @@ def model_output(encoder: Encoder, output: Output | None = None) -> ModelOutput:
             f"fine-tune it first: bertscope finetune {encoder.name} --on TASK --out FOLDER"
         )
     return found[0](encoder)
+
+
+def own_output(encoder: Encoder, *, pairs: bool) -> ModelOutput:
+    """What an encoder gives where no task says what its numbers mean: what its config says of labels, how alike pairs
+    of texts are where nothing on top gives more, masked words where that is all it can."""
+    config = encoder.model.config
+    if encoder.task_head == Classifier.task_head:
+        several = config.problem_type == "multi_label_classification"
+        return (EachLabel if several else Score if config.num_labels == 1 else OneLabel)(encoder)
+    if pairs and encoder.task_head in WITHOUT_SCORES:
+        return Cosines(encoder)
+    return GuessedWords(encoder) if encoder.task_head == GuessedWords.task_head else model_output(encoder)

@@ -11,13 +11,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from bertscope.core.attributions import Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import Output
 from bertscope.models.evaluating import at_least_single
-from bertscope.models.masked_words import guessed, guesses, mask_words, right_pieces
+from bertscope.models.masked_words import guessed, guesses, mask_words, right_pieces, typed_masks
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
+from bertscope.models.outputs.explained import WordText, on
 from bertscope.models.own_task_head import with_own_task_head
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ class GuessedWords(ModelOutput):
     """A row for each example, with [MASK] in the place of masked pieces; the marks say what stood there."""
 
     kind = "masked"
+    words_can_go = False
     task_head = "masked-lm"
     by_itself = False
 
@@ -100,6 +103,8 @@ class GuessedWords(ModelOutput):
 
     def rows(self, examples: Examples, *, gold: bool = False) -> Rows:
         tokens, pieces = mask_words(self.encoder.tokenizer, examples, self.encoder.max_length)
+        if self.output is None:
+            tokens, pieces = typed_masks(tokens, pieces, self.encoder.tokenizer.mask_token_id)
         # What lies behind a row's end is 0 in marks, and means nothing there.
         return Rows.plain(tokens, right=pieces - NOTHING)
 
@@ -133,3 +138,33 @@ class GuessedWords(ModelOutput):
         each = zip(whole.logits.split(_AT_ONCE), raw.logits.split(_AT_ONCE), strict=True)
         found = torch.cat([kl(before.double(), after.double()) for before, after in each])
         return raw.per_row(found, len(batch)) / raw.counts(found, len(batch))
+
+    def targets(self, raw: _Guesses, batch: RowBatch, wanted: Wanted) -> Targets:
+        """The best guess at each masked piece."""
+        guess = raw.logits.argmax(-1) if wanted.label is None else torch.full_like(raw.row, wanted.label)
+        return Targets(*(each.cpu().numpy() for each in (raw.row, raw.place, guess)))
+
+    def quantity(self, raw: _Guesses, batch: RowBatch, targets: Targets) -> Tensor:
+        """The piece's logit minus the mean over the vocabulary."""
+        example, place, label = on(raw.row.device, targets.example, targets.place, targets.label)
+        at = torch.searchsorted(raw.row, example) + place
+        return raw.logits[at, label] - raw.logits.mean(1)[at]
+
+    def probability(self, raw: _Guesses, batch: RowBatch, targets: Targets) -> Tensor:
+        example, place, label = on(raw.row.device, targets.example, targets.place, targets.label)
+        at = torch.searchsorted(raw.row, example) + place
+        return (raw.logits[at, label] - raw.logits.logsumexp(1)[at]).exp()
+
+    def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
+        pieces = self.encoder.tokenizer.convert_ids_to_tokens(targets.label.tolist())
+        return [f"{piece}, masked piece {place + 1}" for piece, place in zip(pieces, targets.place, strict=True)]
+
+    @property
+    def pushed(self) -> tuple[str, ...]:
+        return ()
+
+    def place_of(self, name: str) -> int:
+        known = self.encoder.tokenizer.get_vocab()
+        if name not in known:
+            raise UserError(f"the vocabulary of {self.encoder.name} has no piece {name!r}; give one that it has")
+        return known[name]

@@ -8,11 +8,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from bertscope.core.attributions import Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.output import Output
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.base import RowBatch
 from bertscope.models.outputs.classifier import Classifier
+from bertscope.models.outputs.explained import of_all, on
 from bertscope.models.outputs.several import sigmoid_kl
 
 if TYPE_CHECKING:
@@ -53,6 +55,21 @@ class SecondLabel(Classifier):
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
         """KL(whole || other), in nats."""
         return sigmoid_kl(whole, raw)[:, 0]
+
+    def targets(self, raw: Tensor, batch: RowBatch, wanted: Wanted) -> Targets:
+        return of_all((raw[:, 0] > 0).long() if wanted.label is None else wanted.label, batch)
+
+    def quantity(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        """The label's log-odds: of the second the output, of the first its negative."""
+        example, label = on(raw.device, targets.example, targets.label)
+        return raw[example, 0] * (2 * label - 1)
+
+    @property
+    def mirrored(self) -> bool:
+        return True
+
+    def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        return self.quantity(raw, batch, targets).sigmoid()
 
     def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
         """T^2 KL(teacher || student) of the probabilities sigmoid(output / T), averaged over the examples."""

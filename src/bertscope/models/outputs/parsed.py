@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from bertscope.core.attributions import Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import Output
 from bertscope.models.config_notes import PARSER
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
+from bertscope.models.outputs.explained import WordText, above_others, chosen_words, moved_word, on
 from bertscope.models.parser import EveryPair, arc_scores, possible, seen_words, with_parser, word_vectors
 from bertscope.models.spanning_tree import best_trees
 
@@ -44,6 +46,7 @@ class Parsed(ModelOutput):
     kind = "trees"
     task_head = "parser"
     gives = ("arcs", "relations")
+    says_of_words = True
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
@@ -93,9 +96,7 @@ class Parsed(ModelOutput):
 
     def outputs(self, raw: _Scored, batch: RowBatch) -> Tensor:
         """Of words that aren't read nothing is said."""
-        counts = raw.counts.cpu().numpy()
-        scores = raw.arcs.log_softmax(-1).double().cpu().numpy()
-        governors = torch.from_numpy(best_trees(scores, counts)).to(raw.arcs.device)
+        governors = self._governors(raw)
         relations = raw.relations(governors).argmax(-1)
         found = torch.stack([governors - 1, relations], dim=-1)
         return found.where(self._inside(raw)[..., None], NOTHING)
@@ -118,6 +119,46 @@ class Parsed(ModelOutput):
         least = torch.finfo(raw.arcs.dtype).min
         found = kl(whole.arcs.clamp_min(least), raw.arcs.clamp_min(least)) * self._inside(raw)
         return found.sum(1) / raw.counts.clamp_min(1)
+
+    def targets(self, raw: _Scored, batch: RowBatch, wanted: Wanted) -> Targets:
+        """Each word's governor in the best tree; 0 is what is above the root."""
+        example, word = np.nonzero(chosen_words(self._inside(raw).cpu().numpy(), wanted))
+        return Targets(example, word, self._governors(raw).cpu().numpy()[example, word])
+
+    def quantity(self, raw: _Scored, batch: RowBatch, targets: Targets) -> Tensor:
+        """The governor's score minus the mean of the others that the word could have."""
+        example, word, governor = on(raw.arcs.device, targets.example, targets.place, targets.label)
+        scores = raw.arcs[example, word]
+        return above_others(scores, governor, scores > -torch.inf)
+
+    def probability(self, raw: _Scored, batch: RowBatch, targets: Targets) -> Tensor:
+        """Of that governor among all that the word could have."""
+        example, word, governor = on(raw.arcs.device, targets.example, targets.place, targets.label)
+        return raw.arcs[example, word].softmax(1).gather(1, governor[:, None])[:, 0]
+
+    def about(self, targets: Targets) -> np.ndarray:
+        """The word and its governor."""
+        return np.stack([targets.place, targets.label - 1], axis=1)
+
+    def without_words(self, targets: Targets, kept: np.ndarray) -> Targets:
+        governor = np.where(targets.label > 0, 1 + moved_word(targets.label - 1, kept), 0)
+        return replace(targets, place=moved_word(targets.place, kept), label=governor)
+
+    def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
+        each = zip(targets.example, targets.place, targets.label, strict=True)
+        return [
+            f"{word(example, governor - 1) if governor else 'root'} governs {word(example, place)}"
+            for example, place, governor in each
+        ]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ()
+
+    def _governors(self, raw: _Scored) -> Tensor:
+        """[row, word]: the best tree; 0 is what is above the root."""
+        scores = raw.arcs.detach().log_softmax(-1).double().cpu().numpy()
+        return torch.from_numpy(best_trees(scores, raw.counts.cpu().numpy())).to(raw.arcs.device)
 
     def _own_places(self, relations: Tensor) -> Tensor:
         """Relations of the task as places among those that the parser knows; `NOTHING` where it hasn't one."""

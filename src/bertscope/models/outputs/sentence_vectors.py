@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
+from bertscope.core.attributions import NO_PLACE, Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
@@ -18,6 +19,7 @@ from bertscope.models.batches import tokenise
 from bertscope.models.evaluating import at_least_single
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import from_teacher
+from bertscope.models.outputs.explained import WordText, of_all, on
 from bertscope.models.own_task_head import as_embedder
 from bertscope.models.sentence_vectors import pooled
 from bertscope.models.words import special_ids
@@ -38,6 +40,7 @@ class Cosines(ModelOutput):
     rows_stand_alone: ClassVar[bool] = False
     padding = 0
     gives = ("sentence_embedding",)
+    reads_marked_words = False
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
@@ -92,6 +95,27 @@ class Cosines(ModelOutput):
 
     def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
         return from_teacher(_cosines(raw)[:, None], teacher, temperature)
+
+    def targets(self, raw: Tensor, batch: RowBatch, wanted: Wanted) -> Targets:
+        return of_all(NO_PLACE, batch)
+
+    def quantity(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        """The cosine."""
+        return _cosines(raw)[on(raw.device, targets.example)[0]]
+
+    def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
+        return ["cosine"] * len(targets)
+
+    @property
+    def pushed(self) -> tuple[str, ...]:
+        return ("cosine",)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ()
+
+    def text_of(self, rows: Rows) -> np.ndarray:
+        return np.repeat(np.arange(len(rows.example)) % 2, rows.tokens.lengths)
 
 
 class _Embedding(nn.Module):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
+from bertscope.core.attributions import NO_PLACE, Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.output import Output
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.base import RowBatch
 from bertscope.models.outputs.classifier import Classifier
+from bertscope.models.outputs.explained import of_all, on
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -49,6 +52,24 @@ class EachLabel(Classifier):
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
         """KL(whole || other) in nats, averaged over the labels."""
         return sigmoid_kl(whole, raw).mean(-1)
+
+    def targets(self, raw: Tensor, batch: RowBatch, wanted: Wanted) -> Targets:
+        """Each label that is given, and where none is the likeliest."""
+        if wanted.label is not None:
+            return of_all(wanted.label, batch)
+        said = raw[:, self._order].detach().cpu().numpy()
+        given = said > getattr(self.output, "threshold", 0.0)
+        given[np.arange(len(said)), said.argmax(1)] |= ~given.any(1)
+        example, label = np.nonzero(given)
+        return Targets(example, np.full(len(example), NO_PLACE), label)
+
+    def quantity(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        """The label's log-odds."""
+        example, label = on(raw.device, targets.example, targets.label)
+        return raw[:, self._order][example, label]
+
+    def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        return self.quantity(raw, batch, targets).sigmoid()
 
     def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
         """T^2 KL(teacher || student) of the probabilities sigmoid(outputs / T), averaged over labels and examples."""

@@ -9,12 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from bertscope.core.attributions import Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
 from bertscope.models.evaluating import at_least_single
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
+from bertscope.models.outputs.explained import WordText, on
 from bertscope.models.span_head import best_spans, with_span_head
 from bertscope.models.windows import targets, windowed
 
@@ -30,6 +32,8 @@ class SpanAnswers(ModelOutput):
     task_head = "span-qa"
     padding = 0
     gives = ("start_logits", "end_logits")
+    reads_marked_words = False
+    words_can_go = False
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
@@ -80,15 +84,10 @@ class SpanAnswers(ModelOutput):
 
     def outputs(self, raw: tuple[Tensor, Tensor], batch: RowBatch) -> Tensor:
         """The span with the highest score of all of an example's windows; (0, 0) where there is none."""
-        inside = (batch.segments == 1) & ~batch.added
-        score, first, last = best_spans(*raw, inside)
+        score, first, last, window = _best(raw, batch)
         row = torch.arange(len(score), device=score.device)
         ends = torch.stack([batch.marks["first"][row, first], batch.marks["last"][row, last]], dim=1)
-        ends = ends.where(score.isfinite()[:, None], 0)
-        best = score.new_full((len(batch.examples),), -torch.inf).scatter_reduce(0, batch.owner, score, "amax")
-        wins = torch.where(score == best[batch.owner], -row, -len(score))  # of equals the first window
-        window = -row.new_full(best.shape, -len(score)).scatter_reduce(0, batch.owner, wins, "amax")
-        return ends[window]
+        return ends.where(score.isfinite()[:, None], 0)[window]
 
     def losses(self, raw: tuple[Tensor, Tensor], batch: RowBatch) -> tuple[Tensor, Tensor]:
         """The mean of the cross-entropies of both ends, of each window."""
@@ -102,6 +101,50 @@ class SpanAnswers(ModelOutput):
             0
         )
         return batch.per_example(found) / batch.per_example(torch.ones_like(found))
+
+    def targets(self, raw: tuple[Tensor, Tensor], batch: RowBatch, wanted: Wanted) -> Targets:
+        """The answer; of examples of whose text nothing is read, nothing."""
+        score, first, last, window = (each.detach().cpu().numpy() for each in _best(raw, batch))
+        example = np.flatnonzero(np.isfinite(score[window]))
+        row = window[example]
+        begins = np.searchsorted(batch.owner.cpu().numpy(), example)
+        return Targets(example, row - begins, first[row], last[row])
+
+    def quantity(self, raw: tuple[Tensor, Tensor], batch: RowBatch, targets: Targets) -> Tensor:
+        """The answer's score: its first token's as a start plus its last token's as an end."""
+        assert targets.end is not None
+        start, end = raw
+        example, place, first, last = on(start.device, targets.example, targets.place, targets.label, targets.end)
+        row = torch.searchsorted(batch.owner, example) + place
+        return start[row, first] + end[row, last]
+
+    def probability(self, raw: tuple[Tensor, Tensor], batch: RowBatch, targets: Targets) -> Tensor:
+        """Of its first token as a start times that of its last as an end, among all that its window could have."""
+        start, end = (scores.log_softmax(1) for scores in raw)
+        return self.quantity((start, end), batch, targets).exp()
+
+    def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
+        assert targets.end is not None and examples.pair is not None
+        row = np.searchsorted(rows.example, targets.example) + targets.place
+        begins, ends = rows.marks["first"], rows.marks["last"]
+        at = rows.tokens.starts[row]
+        spans = zip(begins[at + targets.label], ends[at + targets.end], targets.example, strict=True)
+        return [f"answer: {examples.pair[example][first:last]}" for first, last, example in spans]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ()
+
+
+def _best(raw: tuple[Tensor, Tensor], batch: RowBatch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The best span of each window, [row] each: its score, its first and its last token; and the row of the window
+    that each example's best is in [example]."""
+    inside = (batch.segments == 1) & ~batch.added
+    score, first, last = best_spans(*raw, inside)
+    row = torch.arange(len(score), device=score.device)
+    best = score.new_full((len(batch.examples),), -torch.inf).scatter_reduce(0, batch.owner, score, "amax")
+    wins = torch.where(score == best[batch.owner], -row, -len(score))  # of equals the first window
+    return score, first, last, -row.new_full(best.shape, -len(score)).scatter_reduce(0, batch.owner, wins, "amax")
 
 
 def _kl_of_possible(whole: Tensor, other: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import transformers
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
+from bertscope.core.attributions import Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import SILENT, Output
@@ -20,11 +21,16 @@ from bertscope.models.evaluating import at_least_single
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
+from bertscope.models.outputs.explained import WordText, above_others, chosen_words, moved_word, on
 from bertscope.models.word_windows import whole_sentences, word_windows
 from bertscope.models.words import NO_WORD
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
+
+
+_OUTSIDE = "O"
+"""The tag of what is no part of an entity."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ class Tagger(ModelOutput):
     task_head = "token-classifier"
     rows_stand_alone = False
     padding = SILENT
+    says_of_words = True
 
     def __init__(self, encoder: Encoder, output: Output | None = None) -> None:
         super().__init__(encoder, output)
@@ -149,6 +156,52 @@ class Tagger(ModelOutput):
         soft, hard = (log_softmax(each / temperature, -1) for each in (student, teacher))
         found = (hard.exp() * (hard - soft)).sum(-1).where(said, 0.0)
         return temperature**2 * found.sum() / said.sum().clamp_min(1)
+
+    def targets(self, raw: Tensor, batch: RowBatch, wanted: Wanted) -> Targets:
+        """The tag of each word that is part of an entity, as far as the model says; of every word where no tag is O,
+        or where all, a word or a tag are asked for."""
+        scores = self._in_order(raw)
+        said = _is_said(scores).cpu().numpy()
+        tag = scores.argmax(-1).cpu().numpy() if wanted.label is None else np.full(said.shape, wanted.label)
+        outside = [place for place, name in enumerate(self.names) if name == _OUTSIDE]
+        if wanted == Wanted():
+            said = said & ~np.isin(tag, outside)
+        example, word = np.nonzero(chosen_words(said, wanted))
+        return Targets(example, word, tag[example, word])
+
+    def quantity(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        """The tag's logit at the word minus the mean of the others that the model has."""
+        example, word, tag = on(raw.device, targets.example, targets.place, targets.label)
+        scores = self._in_order(raw[example, word])
+        return above_others(scores, tag, scores > SILENT)
+
+    def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
+        example, word, tag = on(raw.device, targets.example, targets.place, targets.label)
+        return self._in_order(raw[example, word]).softmax(1).gather(1, tag[:, None])[:, 0]
+
+    def about(self, targets: Targets) -> np.ndarray:
+        return targets.place[:, None]
+
+    def without_words(self, targets: Targets, kept: np.ndarray) -> Targets:
+        return replace(targets, place=moved_word(targets.place, kept))
+
+    def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
+        each = zip(targets.example, targets.place, targets.label, strict=True)
+        return [f"{self.names[tag]} of {word(example, place)}" for example, place, tag in each]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The task's tags, and behind them the model's own that the task lacks."""
+        if self.output is None or self._match is None:
+            return self.encoder.labels
+        own, further = self.output.labels, self._match.places[len(self.output.labels) :]
+        return (*own, *("/".join(self.encoder.labels[at] for at in places) or _OUTSIDE for places in further))
+
+    def place_of(self, name: str) -> int:
+        place = super().place_of(name)
+        if self._match is not None and not self._match.places[place]:
+            raise UserError(f"{self.encoder.name} has no tag {name!r}, which the task has; ask for one of its own")
+        return place
 
     def _in_order(self, raw: Tensor) -> Tensor:
         """The model's numbers in the order of the task's tags."""

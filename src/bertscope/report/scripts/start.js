@@ -14,7 +14,20 @@ function clicked(event) {
   else if (button.closest("thead")) sortTable(button);
 }
 
+// A text with coloured words is one stop for the keyboard; arrows go from word to word.
+function moveInText(event) {
+  const words = all("i", event.target.closest("li")).filter((word) => word.offsetParent);
+  const back = event.key === "ArrowLeft" || event.key === "ArrowUp";
+  const to = words[words.indexOf(event.target) + (back ? -1 : 1)];
+  if (!to) return;
+  event.preventDefault();
+  event.target.removeAttribute("tabindex");
+  to.tabIndex = 0;
+  to.focus();
+}
+
 function pressed(event) {
+  if (event.target.matches?.(".tinted i") && ARROWS[event.key]) moveInText(event);
   const mark = event.target.closest?.(".chart [data-head]");
   if (!mark) return;
   if (ARROWS[event.key]) moveInFigure(event);

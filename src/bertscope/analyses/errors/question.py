@@ -1,0 +1,143 @@
+"""`errors`: where the model goes wrong: by label, by how sure it is, by slices of the rows, and row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bertscope.core.config import check_least
+from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.row_card import RowFact
+from bertscope.core.scoring import Scoring
+
+TOP = 20
+"""Lines of the tables that show the most extreme rows."""
+LONGEST = 1000
+"""Characters of a text that tables hold."""
+
+
+@dataclass(frozen=True)
+class ErrorsConfig:
+    """What is looked at."""
+
+    words: bool = True
+    """Whether the slices of rows that have a word in common are tried, too: words in 2% to 50% of the texts."""
+    neighbours: int = 3
+    """How many training rows stand beside each row that are most like it by the last layer; 0 leaves them out, and
+    saves a pass over the training rows."""
+    training_rows: int = 10_000
+    """Among how many training rows these are looked for at most."""
+    rows: int = 20_000
+    """How many test rows are listed at most; all are counted."""
+    repeats: int = 2000
+    """Bootstrap resamples behind each interval, and draws of a calibrated model."""
+    permutations: int = 1999
+    """Of the rows, behind the p-values of slices."""
+    null: bool = False
+    """Whether to show, too, how often slices are found where there are none, and what the slices' differences are in
+    a model with random weights: one more pass."""
+    seed: int = 0
+    """Of the resampling, the permutations and random weights."""
+
+    def __post_init__(self) -> None:
+        check_least(self, neighbours=0, training_rows=1, rows=1, repeats=100, permutations=99, seed=0)
+
+
+_NO_SHARES = "calibration, risk and coverage, doubted labels: {} has no probability that is kept"
+_NO_RIGHT = "what is right or wrong, and calibration: a score is off by degrees, so rows are told by their loss"
+
+errors = Question(
+    __name__,
+    """The test set is predicted once. Precision, recall and F1 of each label have bootstrap intervals over examples.
+    Calibration is that of what is predicted: 15 bins of equal mass, the expected calibration error beside what it is
+    where calibration is perfect, and what the temperature does that fits the validation set. Slices of the rows
+    (label, length, unknown pieces, truncated, a word, a column named with --slice) are compared with the other rows
+    by Westfall and Young's max-T: corrected for all that were tried. The rows are listed, with the training rows that
+    are most like them.""",
+    config=ErrorsConfig,
+    inputs={"model": MODEL, "task": TASK},
+    scoring=Scoring(
+        lacks={
+            "regression": _NO_RIGHT,
+            "vectors": _NO_RIGHT,
+            "spans": _NO_SHARES.format("a span"),
+            "trees": _NO_SHARES.format("a tree"),
+            "masked": _NO_SHARES.format("a guess"),
+        }
+    ),
+    version=1,
+    main="score",
+    better="higher",
+    null="the rows' correctness is permuted",
+    reference="the slices' differences in the same model with random weights",
+    numbers={
+        "score": "score",
+        "chance": "chance",
+        "loss": "loss",
+        "right": "share of rows that are right",
+        "calibration_error": "expected calibration error",
+        "calibrated": "expected calibration error where calibration is perfect",
+        "calibration_excess": "calibration error beyond that",
+        "overconfidence": "mean confidence minus accuracy",
+        "brier": "Brier score (sum over classes)",
+        "temperature": "temperature that fits validation",
+        "calibration_error_fitted": "expected calibration error at that temperature",
+        "overconfidence_fitted": "mean confidence minus accuracy at that temperature",
+        "kept_accuracy": "accuracy where the surest 80% are answered",
+        "risk_area": "area under the risk-coverage curve",
+        "slices_tried": "slices tried",
+        "slices_found": "slices that differ, by {by} (p < .05, max-T)",
+        "largest_slice": "largest difference of a slice, by {by} ({slice}; picked)",
+    },
+    words={
+        "kind": {
+            "label": "what is right", "length": "length", "unknown": "unknown pieces", "truncated": "truncated",
+            "column": "own column", "word": "word",
+        },
+        "by": {"right": "right or wrong"},
+        "series": {"model": "this model", "calibrated": "perfect calibration", "fitted": "at the fitted temperature"},
+        "at": {"model": "as it is", "fitted": "at the fitted temperature"},
+        "error": {
+            "right": "right", "wrong_type": "wrong type", "wrong_boundary": "wrong boundary",
+            "other_overlap": "other overlap", "missed": "missed", "spurious": "spurious",
+        },
+    },
+    columns={
+        "reliability": {
+            "low, high": "where calibration is perfect: between what the share that is right lies 95 times of 100 "
+            "(consistency resampling)"
+        },
+        "calibration": {
+            "expected": "the calibration error where calibration is perfect: mean of draws in which each decision is "
+            "right with the probability that is its confidence",
+            "low, high": "between what it then lies 95 times of 100; no interval of the calibration error",
+            "p": "how often it is then as large as here",
+        },
+        "slices": {
+            "low, high": "ends of the 95% interval of the difference, not corrected: of a slice that was found, it "
+            "was picked, and the difference is likely smaller",
+            "p": "by permutation of the rows, not corrected",
+            "p_adjusted": "corrected for all slices tried (max-T, step-down)",
+        },
+        "rows": {
+            "p": "probability of what is predicted; of several decisions in a row, that of the least sure",
+            "p_gold": "probability of what is right; of several decisions in a row, the lowest",
+        },
+    },
+    compared="the score",
+    cite="Bröcker & Smith 2007, Increasing the Reliability of Reliability Diagrams; Guo et al. 2017, On Calibration "
+    "of Modern Neural Networks; Westfall & Young 1993, Resampling-Based Multiple Testing; El-Yaniv & Wiener 2010, On "
+    "the Foundations of Noise-free Selective Classification",
+    row_card=(
+        RowFact("rows", "text", "text", shown="text"),
+        RowFact("rows", "gold", "what is right"),
+        RowFact("rows", "predicted", "what is predicted", beside={"p": "p", "p_gold": "p of what is right"}),
+        RowFact("rows", "p", "how sure it is", sorted_by=True),
+        RowFact("rows", "right", "right", chosen_by=True),
+        RowFact("rows", "loss", "loss", sorted_by=True),
+        RowFact("row_slices", "slice", "slices that it belongs to", shown="list"),
+        RowFact(
+            "neighbours", "text", "most similar training rows", shown="list",
+            beside={"gold": "label", "similarity": "cosine"},
+        ),
+    ),
+)  # fmt: skip

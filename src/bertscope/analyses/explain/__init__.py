@@ -1,0 +1,1 @@
+"""`explain`: which words made a prediction?"""

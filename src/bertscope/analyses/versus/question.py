@@ -1,0 +1,107 @@
+"""`versus`: what does the second model fix, and what does it break?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bertscope.core.config import check_least
+from bertscope.core.question import SCORER, TASK, Question
+from bertscope.core.row_card import RowFact
+from bertscope.core.scoring import Scoring
+
+
+@dataclass(frozen=True)
+class VersusConfig:
+    """How two models are compared."""
+
+    words: bool = True
+    """Whether rows are also looked at by the words that they hold: those in 2% to 50% of the texts."""
+    repeats: int = 2000
+    """Bootstrap resamples behind each interval."""
+    permutations: int = 9999
+    """Random exchanges of the two models' answers behind each p-value that isn't exact, and permutations of the rows
+    behind those of slices."""
+    null: bool = False
+    """Whether to show, too, how often the tests find something where there is nothing, and what an answer without
+    reading would fix and break."""
+    seed: int = 0
+    """Of the resampling and the exchanges; the models' answers have nothing random in them."""
+
+    def __post_init__(self) -> None:
+        check_least(self, repeats=100, permutations=99, seed=0)
+
+
+_MODELS = {"a": "of the first model, A", "b": "of the second model, B"}
+_WITHOUT_LOSS = "of ONNX files, the loss: what is kept of {what} doesn't hold it, only a model in torch can say it"
+
+versus = Question(
+    __name__,
+    """Both models answer the test set, and each row is fixed, broken, right in both or wrong in both. Whether more is
+    fixed than broken is tested exactly (McNemar's test); of metrics that are no share of rows, and of the loss, by
+    exchanging the two models' answers row by row. Recall, precision and F1 of each label stand side by side, with
+    paired intervals, corrected over labels (Holm); slices of the rows in which more changes than elsewhere are looked
+    for (max-T, corrected for all that are tried). Beside it how far the two agree beyond chance, and the calibration
+    of both. A model is a folder, a hub id or an ONNX file: a model and its cut, pruned or int8 self, two seeds, two
+    models of one label set.""",
+    config=VersusConfig,
+    inputs={"a": SCORER, "b": SCORER, "task": TASK},
+    scoring=Scoring(
+        lacks={
+            "spans": f"the divergence; {_WITHOUT_LOSS.format(what='answers')}",
+            "trees": f"the divergence; {_WITHOUT_LOSS.format(what='trees')}",
+            "masked": "the divergence, and everything where the two tokenizers differ: they mask other pieces",
+            "regression": "what is fixed and broken: scores are nearer or further, by the loss",
+            "vectors": "what is fixed and broken: scores are nearer or further, by the loss",
+        }
+    ),
+    version=1,
+    main="change",
+    better="higher",
+    null="the answers of A and B are exchanged row by row at random (for slices: the rows' changes are permuted)",
+    reference="what an answer without reading would fix and break of A's rows",
+    numbers={
+        "fixed": "rows fixed",
+        "broken": "rows broken",
+        "both_right": "rows right in both",
+        "both_wrong": "rows wrong in both",
+        "nearer": "rows that B is nearer to",
+        "further": "rows that B is further from",
+        "same": "rows that both are as near to",
+        "change": "change of the score",
+        "score": "score",
+        "chance": "chance",
+        "loss_change": "change of the loss",
+        "agreement": "agreement of the predictions beyond chance",
+        "error_agreement": "agreement of the errors beyond chance",
+        "flips": "rows that get another answer",
+        "divergence": "divergence of B's answers from A's",
+        "labels_changed": "labels that change (p < .05, Holm, {measure})",
+        "slices_changed": "slices in which more changes (p < .05, max-T)",
+    },
+    words={
+        "outcome": {"both_right": "right in both", "both_wrong": "wrong in both"},
+        "measure": {"f1": "F1"},
+        "family": {"whole": "all rows", "labels": "each label", "slices": "each slice"},
+    },
+    columns={
+        "outcomes": {"rows_of": "all rows, or those of one right label", "low, high": "95% interval of the share",
+                     "blind": "how many it would be if B answered without reading"},
+        "differences": {**_MODELS, "measure": "rows: those better less those worse, as a share; score; loss",
+                        "low, high": "95% interval of the change, paired"},
+        "labels": {**_MODELS, "n": "how often the label is right", "low, high": "95% interval of the change, paired"},
+        "slices": {"inside, outside": "the mean change of rows in it, and of the others",
+                   "low, high": "95% interval of the difference, not corrected: it was chosen among many"},
+    },
+    compared="the change of the score from A to B",
+    cite="McNemar 1947, Note on the sampling error of the difference between correlated proportions or percentages; "
+    "Cohen 1960, A coefficient of agreement for nominal scales; Westfall & Young 1993, Resampling-based multiple "
+    "testing",
+    card=(),
+    row_card=(
+        RowFact("rows", "text", "text", shown="text"),
+        RowFact("rows", "outcome", "from A to B", beside={"predicted_a": "A says", "predicted_b": "B says"},
+                chosen_by=True),
+        RowFact("rows", "p_a", "p of A's answer", sorted_by=True),
+        RowFact("rows", "p_b", "p of B's answer", sorted_by=True),
+    ),
+)  # fmt: skip
