@@ -134,7 +134,7 @@ def test_a_click_on_a_row_opens_its_card_with_everything_known_of_it(visit):
         "from A to B | broken", "prediction of A | positive p 0.500", "prediction of B | negative p 0.520",
     ]  # fmt: skip
     why = said(page, "Which words did it?")
-    assert why[0] == "what is explained | 1 | the class positive value 1.250 gap 0.00100"
+    assert why[0] == "what is explained | the class positive value 1.250 gap 0.00100"
     assert said(page, "switched off") == ["another prediction without | head 2.1 MLP 1 layer 2 all heads of layer 1"]
     headings = card(page).locator(".known h3").all_inner_texts()
     assert headings[:3] == ["Which rows are wrong?", "Which rows change?", "Which words did it?"]

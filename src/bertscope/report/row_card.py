@@ -16,6 +16,7 @@ from bertscope.core.question import DATA, Question
 from bertscope.core.result import Result
 from bertscope.core.row_card import ROW, RowFact
 from bertscope.core.step import Root, Step
+from bertscope.core.words import Words
 from bertscope.report import packed
 from bertscope.report.privacy import own_name
 
@@ -81,7 +82,7 @@ class PageRows:
     def facts(self, step: str) -> dict[str, Any] | None:
         """What the cards of rows show of a result, and of which data the rows are; None if nothing."""
         one = self._about.get(step)
-        return one and {"data": one.key, "facts": [asdict(fact) for fact in one.facts]}
+        return {"data": one.key, "facts": [asdict(fact) for fact in one.facts]} if one else None
 
     def left_out(self, step: str) -> list[str]:
         """The tables of a result that aren't on the page."""
@@ -89,7 +90,7 @@ class PageRows:
         return sorted({fact.table for fact in one.facts}) if one else []
 
     def table(self, step: str, name: str, frame: pd.DataFrame) -> dict[str, Any]:
-        """A table as the page holds it; one about rows has their texts in another place, and says once what comes often."""
+        """A table as the page holds it; one about rows has their texts elsewhere, and says once what comes often."""
         one, whole = self._about.get(step), packed.table(frame)
         if one is None or name not in {fact.table for fact in one.facts}:
             return whole
@@ -148,14 +149,22 @@ def _about(finding: Finding) -> _About | None:
 
 def known_facts(result: Result, declared: Question | None) -> list[RowFact]:
     """What is declared, without what this result hasn't got."""
-    found = []
+    found, words = [], declared.words if declared else {}
     for fact in declared.row_card if declared else ():
         frame = result.tables.get(fact.table)
         if frame is not None:
-            there = {column: words for column, words in fact.beside.items() if column in frame}
+            there = {column: label for column, label in fact.beside.items() if column in frame}
             fact = replace(fact, beside=there, by=tuple(column for column in fact.by if column in frame))
-            found += [fact] if set(fact.columns()) <= set(frame.columns) else []
+            found += [_in_words(fact, words)] if set(fact.columns()) <= set(frame.columns) else []
     return found
+
+
+def _in_words(fact: RowFact, words: Words) -> RowFact:
+    """With the values that it names as the table on the page has them."""
+    known = words.get(fact.column, {})
+    said = {known.get(value, value) if isinstance(value, str) else value: told for value, told in fact.called.items()}
+    wrong = (known.get(value, value) if isinstance(value, str) else value for value in fact.wrong)
+    return replace(fact, called=said, wrong=tuple(wrong))
 
 
 def _data_digest(step: Step, task: str) -> str:

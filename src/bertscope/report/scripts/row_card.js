@@ -99,7 +99,8 @@ const besideOf = ({ fact, table }, line) => Object.entries(fact.beside).flatMap(
   return [" ", make("span", { class: "beside" }, label ? `${label} ` : "", make("bdi", { dir: "auto" }, words))];
 });
 
-const termOf = (one, line, first) => [make("dt", {}, first ? one.fact.label : ""), ...(one.fact.by.length
+// What it is called, once, and what tells its lines apart, where there are several.
+const termOf = (one, line, first, several) => [make("dt", {}, first ? one.fact.label : ""), ...(one.fact.by.length && several
   ? [make("dd", { class: "kind-of-row" }, make("bdi", {}, kindOf({ table: one.table, row: line }, one.fact.by)))] : [])];
 
 const SHOWN = {
@@ -111,7 +112,7 @@ const SHOWN = {
         make("bdi", {}, calledOf(fact, cells[line], table))), ...besideOf(one, line));
       const numeric = table.decimals[table.columns.indexOf(fact.column)] !== null;
       if (numeric && !fact.by.length) value.append(amongRows(one, cells[line], rows));
-      return make("div", {}, ...termOf(one, line, !at), value);
+      return make("div", {}, ...termOf(one, line, !at, lines.length > 1), value);
     });
   },
   words(one, lines) {
@@ -122,14 +123,19 @@ const SHOWN = {
       const kind = kindOf({ table, row: line }, fact.by);
       kinds.set(kind, [...(kinds.get(kind) ?? []), line]);
     }
-    return [...kinds.values()].map((same, at) => make("div", { class: "wide" }, ...termOf(one, same[0], !at),
+    return [...kinds.values()].map((same, at) => make("div", { class: "wide" }, ...termOf(one, same[0], !at, kinds.size > 1),
       make("dd", {}, tinted(same.map((line) => words[line]), same.map((line) => strengths[line] ?? 0)))));
   },
   list(one, lines) {
     const { fact, table } = one;
     const cells = column(table, fact.column);
     const plain = !Object.keys(fact.beside).length;
-    const items = lines.map((line) => make("li", {}, plain ? unitLink(String(cells[line])) : make("bdi", { dir: "auto" }, String(cells[line] ?? "")), ...besideOf(one, line)));
+    const told = (line) => {
+      if (plain) return unitLink(String(cells[line]));
+      const kind = fact.by.length && lines.length > 1 ? `${kindOf({ table, row: line }, fact.by)}: ` : "";
+      return make("bdi", { dir: "auto" }, kind, String(cells[line] ?? ""));
+    };
+    const items = lines.map((line) => make("li", {}, told(line), ...besideOf(one, line)));
     return [make("div", { class: "wide" }, make("dt", {}, fact.label), make("dd", {}, make("ul", { class: plain ? "few" : "lines" }, ...items)))];
   },
 };
@@ -150,7 +156,7 @@ function tinted(words, strengths) {
     const [value, share] = [strengths[at], Math.abs(strengths[at]) / strongest];
     const kinds = [value > 0 ? "for" : value < 0 ? "against" : "", share >= 0.1 ? "seen" : ""].join(" ").trim();
     const by = `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value).toFixed(3)}`;
-    return make("i", { class: kinds || null, style: `--s: ${share.toFixed(2)}`, title: by }, String(word));
+    return make("i", { class: kinds || null, style: `--s: ${share.toFixed(2)}`, title: by, "data-by": by }, String(word));
   };
   const spaced = words.flatMap((word, at) => (at ? [" ", one(word, at)] : [one(word, at)]));
   return make("p", { class: "tinted", dir: "auto" }, ...spaced);

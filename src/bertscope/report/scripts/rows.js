@@ -2,6 +2,7 @@
 const ROWS_AT_ONCE = 50;
 const MOST_COLUMNS = 6; // of results; the card has all
 const MOST_CHIPS = 8; // values of a fact; more are in a list to choose from
+const MOST_CHOICES = 300;
 const MOST_GROUPS = 4; // facts with chips; more are folded
 const [LIST_TEXT, LABEL] = [180, 16]; // characters: of a text in the list, of a label that stands on one line
 const lists = new Map(); // a data set's key -> its list
@@ -80,7 +81,7 @@ const chip = (words, times) => make("button", { type: "button", class: "chip", "
 // A fact's values as buttons, or in a list where they are many.
 function choiceOf(one, list) {
   const choices = choicesOf(one, list.rows);
-  if (choices.length < 2) return null;
+  if (choices.length < 2 || choices.length > MOST_CHOICES) return null; // answers in words of their own, one for each row
   const name = nameOf(one, list);
   const words = (value) => calledOf(one.fact, value, one.table);
   if (choices.length > MOST_CHIPS) {
