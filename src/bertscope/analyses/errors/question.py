@@ -132,7 +132,8 @@ errors = Question(
         RowFact("rows", "gold", "what is right", chosen_by=True, sorted_by=True, of_row=True),
         RowFact("rows", "predicted", "what is predicted", listed=True),
         RowFact(
-            "rows", "right", "it is", chosen_by=True, called={True: "right", False: "wrong"}, wrong=(False,), listed=True
+            "rows", "right", "it is", called={True: "right", False: "wrong"}, wrong=(False,), chosen_by=True,
+            listed=True,
         ),
         RowFact(
             "rows", "p", "how sure it is", beside={"p_gold": "p of what is right"}, sorted_by=True,
