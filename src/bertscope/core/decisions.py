@@ -38,6 +38,18 @@ class Decisions:
         """[m]: the probability of what is decided."""
         return np.take_along_axis(self.shares, self.predicted[:, None], 1)[:, 0]
 
+    def lowest(self, values: np.ndarray, n: int) -> np.ndarray:
+        """[n]: of each of so many examples the lowest value of its decisions [m]; NaN where it has none.
+
+        >>> two = Decisions(np.array([0, 0, 2]), np.eye(3), np.arange(3), np.arange(3), ("a", "b", "c"))
+        >>> two.lowest(np.array([0.9, 0.6, 0.7]), 3).tolist()
+        [0.6, nan, 0.7]
+        """
+        found = np.full(n, np.inf)
+        inside = self.example < n
+        np.minimum.at(found, self.example[inside], values[inside])
+        return np.where(np.isinf(found), np.nan, found)
+
     @property
     def of_gold(self) -> np.ndarray:
         """[m]: the probability of what is right."""

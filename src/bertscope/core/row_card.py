@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 ROW = "row"
 """The column of a table that holds examples' ids."""
@@ -35,6 +35,16 @@ class RowFact:
     """Whether a reader can choose rows by its values: right or wrong, fixed or broken."""
     sorted_by: bool = False
     """Whether a reader can put rows in its order."""
+    ends: tuple[str, str] = ("", "")
+    """What the rows are called that come first in its order, and in its order from the highest: `least sure`."""
+    called: Mapping[Any, str] = field(default_factory=dict)
+    """Words for its values, where they are no words themselves: `{True: "right", False: "wrong"}`."""
+    wrong: tuple[Any, ...] = ()
+    """The values that are mistakes: they stand out."""
+    listed: bool = False
+    """Whether the list of rows shows it."""
+    of_row: bool = False
+    """Whether it is the row's own, whoever tells it: its label. It stands at the top of the card, once."""
 
     def columns(self) -> list[str]:
         """The columns it needs its table to have."""

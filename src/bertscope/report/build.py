@@ -16,9 +16,10 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, check_file, digest_text, is_marked, write_text
 from bertscope.core.result import Result
 from bertscope.core.store import Store, Stored
-from bertscope.report import ledger, theme
+from bertscope.report import ledger, subjects, theme
 from bertscope.report.packed import script_json
 from bertscope.report.privacy import Hidden
+from bertscope.report.row_card import PageRows
 from bertscope.report.sections import ROWS, Finding, Section, sections
 from bertscope.report.subjects import PageModels
 from bertscope.report.summary import summary
@@ -27,7 +28,8 @@ from bertscope.report.templates import HERE, rendered
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-SCRIPTS = ("base", "data", "figures", "tables", "place", "switch", "facts", "card", "paper", "start")
+SCRIPTS = ("base", "data", "figures", "tables", "place", "switch", "facts", "card", "row_facts", "rows", "row_card",
+           "paper", "start")  # fmt: skip
 """The page's scripts, in the order in which they are joined into one."""
 Opening = Callable[[Sequence[Finding], PageModels], "tuple[str, str, Markup] | None"]
 OPENINGS: tuple[Opening, ...] = (summary, ledger.ledger)
@@ -98,7 +100,9 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
     from markupsafe import Markup
 
     named = PageModels(findings)
-    answered = sections([finding for finding in findings if finding.result.question != ledger.QUESTION], named)
+    rows = PageRows(findings, subjects.parts(findings))
+    answered = sections([finding for finding in findings if finding.result.question != ledger.QUESTION], named, rows)
+    entries = [answer.entry for section in answered for answer in section.everything]
     models, tasks = _all(answered, "models"), _all(answered, "tasks")
     vega, script = _vega(), _script()
     return rendered(
@@ -120,7 +124,8 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         script=Markup(script),
         vega=Markup(vega),
         themes=Markup(script_json({"light": theme.page_config(dark=False), "dark": theme.page_config(dark=True)})),
-        entries=Markup(script_json([answer.entry for section in answered for answer in section.everything])),
+        data_rows=rows.data(entries),
+        entries=Markup(script_json(entries)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bertscope.core import null_panel, registry, tinted
@@ -18,6 +18,7 @@ from bertscope.report import head_card, packed, subjects
 from bertscope.report.columns import explained
 from bertscope.report.layout import reserved_size
 from bertscope.report.privacy import Hidden, own_name
+from bertscope.report.row_card import PageRows
 from bertscope.report.subjects import PageModels
 from bertscope.report.values import NOTHING, texts
 
@@ -138,7 +139,7 @@ class Section:
         return any(answer.entry["shape"] for answer in self.everything)
 
 
-def sections(findings: Sequence[Finding], models: PageModels) -> list[Section]:
+def sections(findings: Sequence[Finding], models: PageModels, rows: PageRows) -> list[Section]:
     """One section per question, in the catalogue's order; questions it no longer has come last, by name."""
     places = {name: place for place, name in enumerate(QUESTIONS)}
 
@@ -149,16 +150,16 @@ def sections(findings: Sequence[Finding], models: PageModels) -> list[Section]:
             by_question.setdefault(question, []).append(finding)
     ordered = sorted(by_question, key=lambda question: (places.get(question, len(places)), question))
     parts = subjects.parts(findings)
-    return [_section(question, by_question[question], parts, models) for question in ordered]
+    return [_section(question, by_question[question], parts, models, rows) for question in ordered]
 
 
-def _section(question: str, findings: list[Finding], parts: set[str], models: PageModels) -> Section:
+def _section(question: str, findings: list[Finding], parts: set[str], models: PageModels, rows: PageRows) -> Section:
     declared = registry.still_declared(question)
     heading = QUESTIONS[question].line.removesuffix(".") if question in QUESTIONS else question
     named = zip(names(findings, models), findings, strict=True)
     ordered = sorted(named, key=lambda pair: (_counted(pair[0]), pair[1].step.id))
     everything = [
-        _answer(finding, name, heading, declared, finding.step.id in parts, models) for name, finding in ordered
+        _answer(finding, name, heading, declared, finding.step.id in parts, models, rows) for name, finding in ordered
     ]
     return Section(
         f"question-{question}", heading, declared.cite if declared else None,
@@ -184,9 +185,11 @@ def _counted(text: str) -> list[str | int]:
 
 
 def _answer(
-    finding: Finding, name: str, heading: str, declared: Question | None, part: bool, named: PageModels
-) -> Answer:
-    step, result = finding.step, named.in_words(finding.result)
+    finding: Finding, name: str, heading: str, declared: Question | None, part: bool, named: PageModels,
+    rows: PageRows,
+) -> Answer:  # fmt: skip
+    step, left_out = finding.step, rows.left_out(finding.step.id)
+    result = named.in_words(_without(finding.result, left_out))
     main, cards = _cards(result.headline, declared)
     models, tasks = named.began(step) or [one.name for one in result.models.values()], _tasks(finding)
     with_heads = head_card.about_heads(result, declared)
@@ -197,11 +200,11 @@ def _answer(
                 texts="" if chart else tinted.tinted_html(figure, result.tables[figure.table]))
         for figure, chart in zip(result.figures, charts, strict=True)
     ]  # fmt: skip
-    tables = {table: packed.table(frame) for table, frame in result.tables.items()}
+    tables = {table: rows.table(step.id, table, frame) for table, frame in result.tables.items()}
     data = {"tables": tables, "figures": charts, "heads": with_heads, "maps": head_card.maps(result, declared)}
     entry = {"id": step.id, "heading": heading, "about": name, "models": models, "tasks": tasks,
              "facts": head_card.facts(result, declared), "shape": head_card.shape(result, declared),
-             "part": part}  # fmt: skip
+             "rows": rows.facts(step.id), "part": part}  # fmt: skip
     first = len(cards) if len(cards) <= _CARDS else _FIRST
     own = declared.columns if declared else {}
     null = _null(result, declared)
@@ -211,9 +214,17 @@ def _answer(
         tables=[Table(table, len(frame), len(frame.columns),
                       explained(table, frame.columns, result.figures, own.get(table, {})))
                 for table, frame in result.tables.items()],
-        notes=result.notes[1:] if null else result.notes,  # the first is the panel's, which is shown above
+        notes=[*(result.notes[1:] if null else result.notes),  # the first is the panel's, which is shown above
+               *(f"its table {table} isn't on this page; an export has it" for table in left_out)],
         origin=_origin(finding), data=packed.pack(data), entry=entry,
     )  # fmt: skip
+
+
+def _without(result: Result, tables: Sequence[str]) -> Result:
+    """The result without tables that no figure draws."""
+    drawn = {figure.table for figure in result.figures}
+    kept = {key: frame for key, frame in result.tables.items() if key in drawn or key not in tables}
+    return replace(result, tables=kept)
 
 
 def _null(result: Result, declared: Question | None) -> NullPanel | None:

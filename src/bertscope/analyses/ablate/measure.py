@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.ablate.question import DRAWS_OF_PARTS, AblateConfig, named_sets
+from bertscope.analyses.ablate.question import DRAWS_OF_PARTS, FLIPS, FLIPS_OF_A_ROW, AblateConfig, named_sets
 from bertscope.analyses.ablate.result import LEVEL, ablate_result
 from bertscope.core import null_panel
 from bertscope.core.intervals import interval, share_interval
@@ -54,14 +54,18 @@ def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
     told_by = _told_by(task, switched, reliability)
     effects["told_by"] = [told_by.get(one.kind, "metric") for one in off]
     tables = {"reliability": reliability}
+    flips, left_out = _flips(task, switched, off)
+    if flips is not None:
+        tables["flips"] = flips
     if config.null:
         random_parts = _random_parts(model, task, switched, off, config, means)
         effects = pd.concat([effects, _random_weights(model, task, off, config), random_parts], axis=1)
         tables[null_panel.TABLE] = _nothing(task, switched, effects["kind"], config)
+    sets = [f"{one.name} is {' + '.join(map(str, one.units))}" for one in off if one.kind == "set"]
     improves = effects[effects["effect"] > 0].sort_values("effect", ascending=False, kind="stable", ignore_index=True)
     return ablate_result(
         model, task, switched, {"effects": effects, "improves": improves, **tables},
-        config, [f"{one.name} is {' + '.join(map(str, one.units))}" for one in off if one.kind == "set"],
+        config, [*sets, *left_out],
     )  # fmt: skip
 
 
@@ -127,6 +131,29 @@ def _effect_sizes(task: Task, switched: Judged, how: dict[str, Any]) -> dict[str
         low, high = share_interval(flips, len(task.test))
         sizes |= {"flips": flips, "flips_low": low, "flips_high": high}
     return sizes
+
+
+def _flips(task: Task, switched: Judged, off: Sequence[Off]) -> tuple[pd.DataFrame | None, list[str]]:
+    """The parts without which a row's prediction is another, those first without which it moves furthest; none where
+    nothing can flip. And what is to be said of those that are left out."""
+    flips, single = switched.flips[1:], np.array([one.kind != "set" for one in off])
+    if np.isnan(flips).all() or not single.any():
+        return None, []
+    row, part = np.nonzero((flips == 1).T & single)
+    order = np.lexsort((part, -switched.divergence[1:][part, row], row))
+    row, part = row[order], part[order]
+    count = np.bincount(row, minlength=len(task.test))
+    place = np.arange(len(row)) - (count.cumsum() - count)[row]
+    most = next((k for k in range(FLIPS_OF_A_ROW, 1, -1) if np.minimum(count, k).sum() <= FLIPS), 1)
+    kept = np.flatnonzero(place < most)[:FLIPS]
+    ids, units = np.array(task.test.ids, dtype=object), np.array([one.name for one in off], dtype=object)
+    table = pd.DataFrame({"row": ids[row[kept]], "unit": units[part[kept]]}, dtype="str")
+    if len(kept) == len(row):
+        return table, []
+    return table, [
+        f"flips: {len(row):,} times a row's prediction flips without a part; {len(kept):,} are listed, of a row at "
+        f"most the {most} parts without which it moves furthest"
+    ]
 
 
 def _reliability(task: Task, switched: Judged, kinds: Sequence[str]) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from bertscope.core.config import check_choices, check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.row_card import RowFact
 from bertscope.core.scoring import Scoring
 from bertscope.core.units import Mode, Unit
 
@@ -18,6 +19,8 @@ PartKind = Literal["head", "heads", "mlp", "layer"]
 KINDS: tuple[PartKind, ...] = get_args(PartKind)
 DRAWS_OF_PARTS = 8
 """Random parts in each head's place: as many as an interval over draws needs."""
+FLIPS, FLIPS_OF_A_ROW = 200_000, 50
+"""How many lines the table of flips has at most, and of how many parts of a row it tells."""
 _SET = re.compile(r"(?P<name>[\w -]+)=(?P<units>[^=]+)")
 
 
@@ -81,12 +84,12 @@ ablate = Question(
     """Each part, or named set of parts, is switched off alone, and the model's score and loss on the test set are
     compared with those when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
     accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm). How far predictions
-    move and how many flip stand beside, and how reliable each ranking of parts is: where the score's reliability is
-    under .5, the loss is told first.""",
+    move and how many flip stand beside, which of them flip without which part, and how reliable each ranking of parts
+    is: where the score's reliability is under .5, the loss is told first.""",
     config=AblateConfig,
     inputs={"model": MODEL, "task": TASK},
     scoring=Scoring(),
-    version=4,
+    version=5,
     main="score",
     null="whole and ablated outputs are exchanged row by row at random",
     reference="the same of random weights, and what a random part of the same rank and norm costs in a head's place",
@@ -121,4 +124,5 @@ ablate = Question(
         ),
         replace(_BY_LOSS, where={"kind": "head", "told_by": "metric"}),
     ),
+    row_card=(RowFact("flips", "unit", "another prediction without", shown="list"),),
 )  # fmt: skip

@@ -128,16 +128,22 @@ errors = Question(
     "of Modern Neural Networks; Westfall & Young 1993, Resampling-Based Multiple Testing; El-Yaniv & Wiener 2010, On "
     "the Foundations of Noise-free Selective Classification",
     row_card=(
-        RowFact("rows", "text", "text", shown="text"),
-        RowFact("rows", "gold", "what is right"),
-        RowFact("rows", "predicted", "what is predicted", beside={"p": "p", "p_gold": "p of what is right"}),
-        RowFact("rows", "p", "how sure it is", sorted_by=True),
-        RowFact("rows", "right", "right", chosen_by=True),
+        RowFact("rows", "text", "text", shown="text", beside={"pair": "second text"}),
+        RowFact("rows", "gold", "what is right", chosen_by=True, sorted_by=True, of_row=True),
+        RowFact("rows", "predicted", "what is predicted", listed=True),
+        RowFact(
+            "rows", "right", "it is", called={True: "right", False: "wrong"}, wrong=(False,), chosen_by=True,
+            listed=True,
+        ),
+        RowFact(
+            "rows", "p", "how sure it is", beside={"p_gold": "p of what is right"}, sorted_by=True,
+            ends=("least sure", "surest"), listed=True,
+        ),
         RowFact("rows", "loss", "loss", sorted_by=True),
-        RowFact("row_slices", "slice", "slices that it belongs to", shown="list"),
+        RowFact("row_slices", "slice", "slices that it belongs to", shown="list", chosen_by=True),
         RowFact(
             "neighbours", "text", "most similar training rows", shown="list",
-            beside={"gold": "label", "similarity": "cosine"},
+            beside={"gold": "label", "similarity": "cosine", "other": "row"},
         ),
     ),
 )  # fmt: skip

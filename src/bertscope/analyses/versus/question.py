@@ -98,9 +98,10 @@ versus = Question(
     "testing",
     card=(),
     row_card=(
-        RowFact("rows", "text", "text", shown="text"),
+        RowFact("rows", "text", "text", shown="text", beside={"pair": "second text"}),
+        RowFact("rows", "gold", "what is right", chosen_by=True, sorted_by=True, of_row=True),
         RowFact("rows", "outcome", "from A to B", beside={"predicted_a": "A says", "predicted_b": "B says"},
-                chosen_by=True),
+                chosen_by=True, wrong=("broken", "further"), listed=True),
         RowFact("rows", "p_a", "p of A's answer", sorted_by=True),
         RowFact("rows", "p_b", "p of B's answer", sorted_by=True),
     ),

@@ -11,6 +11,7 @@ async function unpack(base64) {
   const text = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   const data = JSON.parse(await text);
   for (const table of Object.values(data.tables)) {
+    await unfoldCells(table);
     table.length = table.cells[0]?.length ?? 0;
     table.cells.forEach((cells, place) => { // JSON has no infinity: words for it, in a column of numbers
       if (table.decimals[place] === null) return;
@@ -18,6 +19,25 @@ async function unpack(base64) {
     });
   }
   return data;
+}
+
+// Columns of tables about rows: words that are said often stand there once, and rows' own texts in one place for all.
+async function unfoldCells(table) {
+  for (const [place, cells] of table.cells.entries()) {
+    if (cells.codes) table.cells[place] = cells.codes.map((code) => cells.values[code]);
+  }
+  for (const [place, cells] of table.cells.entries()) {
+    if (!cells.rows) continue;
+    const { rows } = (await dataOf(cells.rows)).tables;
+    const [places, texts] = [placesOf(rows), column(rows, cells.column)];
+    table.cells[place] = column(table, "row").map((id) => texts[places.get(String(id))] ?? null);
+  }
+}
+
+// Where each row stands among those of its data.
+function placesOf(rows) {
+  rows.places ??= new Map(column(rows, "row").map((id, place) => [id, place]));
+  return rows.places;
 }
 
 const column = (table, name) => table.cells[table.columns.indexOf(name)];

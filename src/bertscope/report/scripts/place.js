@@ -1,4 +1,4 @@
-// Where the reader is: the address after # holds a section or a head, and the model and task that were chosen.
+// Where the reader is: the address after # holds a section, a head or a row, and the model and task that were chosen.
 function place() {
   const parts = location.hash.slice(1).split("&").filter(Boolean);
   const chosen = new URLSearchParams(parts.filter((part) => part.includes("=")).join("&"));
@@ -21,9 +21,12 @@ function arrive() {
   const { anchor } = place();
   applyChoice();
   const head = anchor.match(/^head-(\d+)\.(\d+)$/);
-  if (head && showHead(Number(head[1]), Number(head[2]))) return;
+  if (head && showHead(Number(head[1]), Number(head[2]))) return closeRow();
   closeCard();
-  goal = head ? null : document.getElementById(anchor);
+  const row = anchor.match(/^(rows-[0-9a-f]+)-(.+)$/);
+  if (row && showRow(row[1], rowNamed(row[2]))) return;
+  closeRow();
+  goal = head || row ? null : document.getElementById(anchor);
   for (let fold = goal?.parentElement; fold; fold = fold.parentElement) if (fold.tagName === "DETAILS") fold.open = true;
   goal?.scrollIntoView();
   if (goal?.hasAttribute("tabindex")) goal.focus({ preventScroll: true });

@@ -50,12 +50,15 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("keydown", pressed);
   document.addEventListener("toggle", ({ target }) => { // it doesn't bubble, but it is captured
     if (target.matches?.("details.table[open]")) fillTable(target);
+    if (target.matches?.("details.data-rows[open]")) listRows(target);
   }, true);
   document.querySelector(".switch")?.addEventListener("change", choose);
   addEventListener("hashchange", arrive);
   watchFigures();
   watchPlace();
   watchCard();
+  watchRows();
+  watchRow();
   watchPrinting();
   arrive();
 });

@@ -61,4 +61,6 @@ function choose({ currentTarget: form }) {
   setAddress(address(place().anchor, { model: "", task: "", ...chosen }));
   applyChoice();
   if (shownHead && !showHead(...shownHead)) closeCard();
+  listRowsAgain();
+  if (shownRow && !showRow(...shownRow)) closeRow();
 }

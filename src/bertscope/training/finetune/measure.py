@@ -13,8 +13,8 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from bertscope.models.surgery import without_layers
 from bertscope.training.checkpoint import Checkpoint
-from bertscope.training.finetune.question import FinetuneConfig, check, finetune
-from bertscope.training.finetune.result import finetune_result
+from bertscope.training.finetune.question import ROWS, FinetuneConfig, check, finetune
+from bertscope.training.finetune.result import finetune_result, rows_table
 from bertscope.training.frozen import frozen
 from bertscope.training.loop import Trained, train
 from bertscope.training.objective import Labelled
@@ -38,7 +38,8 @@ def measure(
         name=f"{started} tuned on {task.name}", origin=_origin(before_training, learned, settings),
     )  # fmt: skip
     untuned = task.asked_of(encoder)
-    before = untuned.score(encoder.predict(untuned.test, untuned.output))
+    said_before = encoder.predict(untuned.test, untuned.output)
+    before = untuned.score(said_before)
     objective = Labelled(encoder, task, balanced=config.class_weights == "balanced")
     history = train(encoder, objective, settings, out=None if out is None else Path(out), resume=resume)
     tuned = task.asked_of(encoder)  # what its answers to the validation set decide is its own
@@ -47,8 +48,11 @@ def measure(
     result = finetune_result(before_training, objective.task, learned, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
     result.arrays |= kept_outputs(task, tuned, predictions)
+    result.tables["rows"] = rows_table((untuned, said_before), (tuned, predictions))
     result.notes += [note for note in tuned.notes if note not in objective.task.notes]
     result.notes += objective.notes
+    if len(tuned.test) > ROWS:
+        result.notes.append(f"rows: the first {ROWS:,} of {len(tuned.test):,} test rows")
     if predictions.truncated:
         result.notes.append(
             f"{predictions.truncated} test texts are longer than {encoder.max_length} tokens and were cut"

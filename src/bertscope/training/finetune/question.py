@@ -9,6 +9,7 @@ from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.row_card import RowFact
 from bertscope.core.scoring import Scoring
 
 if TYPE_CHECKING:
@@ -106,6 +107,10 @@ _BASELINES = {
 }
 """What a task yields without any encoder (`data/baselines.py`), in words."""
 
+_SHARES = {"p_before": "p", "p_gold_before": "p of what is right"}
+ROWS, LONGEST = 10_000, 200
+"""How many rows of the test set are told one by one, and how many characters of what is said of one."""
+
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {"learning_rate": 2e-5, "epochs": 3, "warmup": 0.0},
     "pocket": {"learning_rate": 3e-4, "epochs": 4, "warmup": 0.1},
@@ -132,11 +137,11 @@ finetune = Question(
     trained, are taken as they are. The validation set is scored after each epoch and the test set before and after.
     Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and a training
     that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs` has the
-    tuned model's outputs for the test set.""",
+    tuned model's outputs for the test set, its table `rows` what is predicted of each row before and after.""",
     config=FinetuneConfig,
     inputs={"base": MODEL, "task": TASK},
     scoring=Scoring(),
-    version=2,
+    version=3,
     main="after",
     better="higher",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
@@ -144,4 +149,17 @@ finetune = Question(
     check=check,
     numbers={"after": "after", "before": "before", **_BASELINES},
     words={"arm": _BASELINES},
+    columns={
+        "rows": {
+            "p": "probability of what is predicted; of several decisions in a row, that of the least sure",
+            "p_gold": "probability of what is right; of several decisions in a row, the lowest",
+            "p_before": "probability of what was predicted before the training",
+            "p_gold_before": "probability that what is right had before the training",
+        }
+    },
+    row_card=(
+        RowFact("rows", "gold", "what is right", of_row=True, chosen_by=True, sorted_by=True),
+        RowFact("rows", "predicted_before", "before training", beside=_SHARES),
+        RowFact("rows", "predicted", "after training", beside={"p": "p", "p_gold": "p of what is right"}),
+    ),
 )

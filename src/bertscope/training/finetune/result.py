@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from bertscope.core.config import to_json
 from bertscope.core.figure import Figure
 from bertscope.core.model_record import DataRecord, ModelRecord
 from bertscope.core.result import Result
+from bertscope.data.answers_in_words import gold_in_words, predicted_in_words
 from bertscope.data.baselines import baselines
-from bertscope.training.finetune.question import FinetuneConfig, finetune
+from bertscope.training.finetune.question import LONGEST, ROWS, FinetuneConfig, finetune
 
 if TYPE_CHECKING:
+    from bertscope.core.predictions import Predictions
     from bertscope.data.scored import Scores
     from bertscope.data.task import Task
     from bertscope.training.loop import History
@@ -66,6 +69,28 @@ def finetune_result(
             "activation_bytes": history.activations, "peak_bytes": history.peak,
         },
     )  # fmt: skip
+
+
+def rows_table(before: tuple[Task, Predictions], after: tuple[Task, Predictions]) -> pd.DataFrame:
+    """What is predicted of each row of the test set before and after, by the task as the model then answers it."""
+    task, _ = after
+    rows = task.test.take(range(min(ROWS, len(task.test))))
+    columns: dict[str, Any] = {"row": list(rows.ids), "gold": _short(gold_in_words(task.output, rows))}
+    shares: dict[str, np.ndarray] = {}
+    for suffix, (asked, said) in (("_before", before), ("", after)):
+        outputs = asked.outputs(said)
+        predicted, gold = asked.outputs_to_predictions(outputs), asked.gold(None, outputs)
+        few = asked.test.take(range(len(rows)))
+        columns[f"predicted{suffix}"] = _short(predicted_in_words(asked.output, few, predicted[: len(rows)]))
+        if decided := asked.output.decisions(outputs, gold):
+            for name, values in (("p", decided.confidence), ("p_gold", decided.of_gold)):
+                # Four digits are more than anybody reads, and a third of the bytes.
+                shares[f"{name}{suffix}"] = decided.lowest(values, len(rows)).round(4).astype(np.float32)
+    return pd.DataFrame(columns | shares)
+
+
+def _short(words: list[str]) -> list[str]:
+    return [text[:LONGEST] for text in words]
 
 
 def _changed(settings: FinetuneConfig) -> dict[str, str]:
