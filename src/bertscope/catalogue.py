@@ -71,6 +71,8 @@ fill(
     {entry.name: entry for entry in _ENTRIES},
     _KINDS,
     {
+        "attention_frame": "bertscope.report.attention:frame",
+        "attention_page": "bertscope.report.attention:write_page",
         "chart": "bertscope.report.charts:chart",
         "reading_options": "bertscope.data.options:DataOptions",
         "second_corpus": "bertscope.data.corpus:options_of_second",
