@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from bertscope import catalogue as catalogue
 from bertscope.analyses.ablate.question import AblateConfig as AblateConfig
+from bertscope.analyses.attention.of_text import attention as attention
 from bertscope.analyses.change.question import ChangeConfig as ChangeConfig
 from bertscope.analyses.erase.question import EraseConfig as EraseConfig
 from bertscope.analyses.features.question import FeaturesConfig as FeaturesConfig
@@ -26,6 +27,7 @@ from bertscope.analyses.similarity.question import SimilarityConfig as Similarit
 from bertscope.analyses.states.measure import States
 from bertscope.analyses.states.question import StatesConfig as StatesConfig
 from bertscope.analyses.structure.question import StructureConfig as StructureConfig
+from bertscope.core.attention_maps import AttentionMaps as AttentionMaps
 from bertscope.core.errors import BugError as BugError
 from bertscope.core.errors import UserError as UserError
 from bertscope.core.examples import Examples as Examples

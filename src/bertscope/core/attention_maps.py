@@ -1,4 +1,4 @@
-"""The attention maps of one text, or pair of texts, in one checkpoint or in two: a value that can be kept and shown."""
+"""The attention maps of one text, or pair of texts, in one checkpoint or two: a value that is kept and shown."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ class AttentionMaps:
         return maps[layer - 1][head - 1]
 
     def difference(self, layer: int, head: int) -> np.ndarray:
-        """The other checkpoint's map less the first one's. Heads are counted in each by itself: where a layer has lost
-        some in one of the two, there is no saying which was which."""
+        """The other checkpoint's map less the first one's. Heads are counted in each by itself: where a layer has
+        lost some in one of the two, there is no saying which was which."""
         first, other = self.map(layer, head), self.map(layer, head, other=True)
         counts = [len(maps[layer - 1]) for maps in self.of_models.values()]
         if counts[0] != counts[1]:
@@ -122,8 +122,8 @@ class AttentionMaps:
         )  # fmt: skip
 
     def plot(self, layer: int, head: int | None = None) -> Any:
-        """One head's map, or those of a layer's heads, as an Altair chart: a notebook draws it. Of two checkpoints, both
-        side by side."""
+        """One head's map, or those of a layer's heads, as an Altair chart: a notebook draws it. Of two checkpoints,
+        both side by side."""
         import pandas as pd
 
         from bertscope.core import registry
@@ -133,7 +133,9 @@ class AttentionMaps:
         panel = "head " + rows["head"].astype(str)
         if several:
             panel = rows["checkpoint"].map(names) + ("" if head else " · " + panel)
-        rows = rows.assign(panel=pd.Categorical(panel, categories=panel.unique()), token=rows["query_token"].astype(str))
+        rows = rows.assign(
+            panel=pd.Categorical(panel, categories=panel.unique()), token=rows["query_token"].astype(str)
+        )
         which = "norm-weighted attention" if self.weighted else "attention"
         figure = Figure(
             "maps", "maps", x="key", y="query", value="attention", token="token",
@@ -161,7 +163,9 @@ class AttentionMaps:
             for name, maps in zip(self.names.values(), self.of_models.values(), strict=True)
         )
         which = "norm-weighted attention" if self.weighted else "attention"
-        return "\n".join([f"<{which} of {len(self.tokens)} tokens; {heads}>", *(f"note: {one}" for one in self.notes)])
+        return "\n".join(
+            [f"<{which} of {len(self.tokens)} tokens; {heads}>", *(f"note: {one}" for one in self.notes)]
+        )
 
     def equals(self, other: AttentionMaps) -> bool:
         """Whether both are the same maps of the same text, wherever their models lay."""

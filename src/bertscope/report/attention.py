@@ -50,7 +50,7 @@ def page(maps: AttentionMaps) -> str:
         "wide": found.wide, "models": [{"name": name, "shape": one} for name, one in zip(names, shapes, strict=True)],
         "palettes": theme.palettes(),
     }  # fmt: skip
-    return rendered(
+    whole = rendered(
         "attention.html.j2",
         title=f"Attention of {' and '.join(names)}",
         version=bertscope.__version__,
@@ -62,6 +62,7 @@ def page(maps: AttentionMaps) -> str:
         about=Markup(script_json(about)),
         levels=[Markup(one) for one in found.levels],
     )
+    return str(whole)  # no longer Markup, which would escape what it is told to replace
 
 
 def _notes(maps: AttentionMaps, found: Packed) -> list[str]:
@@ -72,8 +73,8 @@ def _notes(maps: AttentionMaps, found: Packed) -> list[str]:
         )
     if found.block > 1:
         notes.append(
-            f"{len(maps.tokens)} tokens, of which up to {found.block} neighbours are taken together here: from them the "
-            "mean, to them the sum. The arrays have every token."
+            f"{len(maps.tokens)} tokens, of which up to {found.block} neighbours are taken together here: from them "
+            "the mean, to them the sum. The arrays have every token."
         )
     notes.append(f"Weights are rounded to {found.step:g} here; the arrays that bertscope.attention gives are exact.")
     return notes

@@ -34,7 +34,8 @@ _LETTERS = 5  # that fit under a cell of a heat map
 
 
 def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin:
-    """The figure as it stands alone, with its title, in the light theme: for notebooks and files, without a network."""
+    """The figure as it stands alone, with its title, in the light theme: for notebooks and files. It needs no network
+    to be drawn."""
     # An SVG is drawn in the reader's font, which may be wider than the one that was measured.
     padding = {"left": 28, "right": 12, "top": 6, "bottom": 6}
     whole = draw(figure, table).properties(title=figure.title, padding=padding).configure(**theme.config())

@@ -1,5 +1,5 @@
-"""Charts that ask nothing of the network: Altair's own would fetch their drawing library from a CDN, in a notebook and
-in every HTML file that they are saved to."""
+"""Charts that ask nothing of the network: Altair's own would fetch their drawing library from a CDN, in a notebook
+and in every HTML file that they are saved to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _ROOM = 90
 def offline(chart: Any) -> Any:
     """The same Altair chart, drawn by what is on this machine. It stays what it was, an `alt.LayerChart` or the like,
     and so do those that are made from it."""
-    object.__setattr__(chart, "__class__", _kind(type(chart)))  # Altair's own would take it for a property
+    kind: Any = type(chart)
+    object.__setattr__(chart, "__class__", _kind(kind))  # Altair's own would take it for a property
     return chart
 
 
@@ -44,8 +45,8 @@ class _Offline:
 
 
 def _html(chart: Any) -> str:
-    """A picture: it is small, and drawn wherever pictures are. Only a chart that moves, such as one with a slider, has
-    the drawing library beside it, in a frame of its own."""
+    """A picture: it is small, and drawn wherever pictures are. Only a chart that moves, such as one with a slider,
+    has the drawing library beside it, in a frame of its own."""
     import vl_convert
 
     spec = chart.to_dict()

@@ -39,8 +39,8 @@ def attention(
     model       `pocket`, a folder, a hub id, a transformers model, or an Encoder
     text, pair  what it reads: a text, or two
     other       a second checkpoint, shown beside the first; both must split the text into the same tokens
-    weighted    attention times the length of the vector that it moves (Kobayashi et al. 2020), each query's summing to
-                1 again: a head that looks at [SEP] and takes nothing from it doesn't count as looking there
+    weighted    attention times the length of the vector that it moves (Kobayashi et al. 2020), each query's summing
+                to 1 again: a head that looks at [SEP] and takes nothing from it doesn't count as looking there
     tokenizer   of a transformers model that doesn't say where its tokenizer is
     base        what models whose origin isn't recorded were fine-tuned from
     """
@@ -73,7 +73,9 @@ def attention(
 
 def _refuse_empty(text: Any, which: str) -> None:
     if not isinstance(text, str):
-        raise UserError(f"attention takes one {which}, not {type(text).__name__}; for a corpus ask patterns or change")
+        raise UserError(
+            f"attention takes one {which}, not {type(text).__name__}; for a corpus ask patterns or change"
+        )
     if not text.strip():
         raise UserError(f"the {which} is empty; give one with words")
 
