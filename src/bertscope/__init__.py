@@ -13,6 +13,7 @@ from bertscope import catalogue as catalogue  # makes the questions known; loads
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "bertscope.core.attention_maps": "AttentionMaps",
     "bertscope.core.question": "Question",
     "bertscope.core.errors": "BugError UserError",
     "bertscope.core.examples": "Examples",
@@ -30,6 +31,7 @@ _PUBLIC = {
     "bertscope.training.contrastive.question": "contrastive ContrastiveConfig",
     "bertscope.training.finetune.question": "finetune FinetuneConfig",
     "bertscope.analyses.ablate.question": "ablate AblateConfig",
+    "bertscope.analyses.attention.of_text": "attention",
     "bertscope.analyses.change.question": "change ChangeConfig",
     "bertscope.analyses.erase.question": "erase EraseConfig",
     "bertscope.analyses.errors.question": "errors ErrorsConfig",

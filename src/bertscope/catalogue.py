@@ -80,6 +80,8 @@ fill(
     _KINDS,
     {
         "given_text": "bertscope.data.given_text:given_text",
+        "attention_frame": "bertscope.report.attention:frame",
+        "attention_page": "bertscope.report.attention:write_page",
         "chart": "bertscope.report.charts:chart",
         "reading_options": "bertscope.data.options:DataOptions",
         "second_corpus": "bertscope.data.corpus:options_of_second",

@@ -53,6 +53,7 @@ _COMMANDS = (
     ("data", "data:data", "What a data set holds: describe, show or write it.", _START),
     ("study", "study:study", "Run many questions from one file.", _START),
     ("convert", "convert:convert", "Turn pickled weights into safetensors.", _START),
+    ("attention", "attention:attention", "Where does each head look in this text?", _GROUPS["attention"]),
     ("ls", "stored:ls", "List what is stored.", _GROUPS["stored"]),
     ("show", "stored:show", "Print a stored answer again.", _GROUPS["stored"]),
     ("report", "stored:report", "Turn stored results into one page.", _GROUPS["stored"]),

@@ -17,6 +17,7 @@ from bertscope.core.tinted import KIND, Tinted
 from bertscope.report import theme
 from bertscope.report.drawing import Drawing
 from bertscope.report.maps import maps
+from bertscope.report.offline import offline
 from bertscope.report.panels import panels
 from bertscope.report.reference_lines import level_rules, upright_rules
 from bertscope.report.stepped import fixed, shown, slider, trail, words
@@ -36,12 +37,14 @@ _LETTERS = 5  # that fit under a cell of a heat map
 
 
 def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin | Tinted:
-    """The figure as it stands alone, with its title, in the light theme: for notebooks and files. Texts are HTML."""
+    """The figure as it stands alone, with its title, in the light theme: for notebooks and files; texts are HTML. It
+    needs no network to be drawn."""
     if figure.kind == KIND:
         return Tinted(figure, table)
     # An SVG is drawn in the reader's font, which may be wider than the one that was measured.
     padding = {"left": 28, "right": 12, "top": 6, "bottom": 6}
-    return draw(figure, table).properties(title=figure.title, padding=padding).configure(**theme.config())
+    whole = draw(figure, table).properties(title=figure.title, padding=padding).configure(**theme.config())
+    return offline(whole)
 
 
 def pictures(figure: Figure, table: pd.DataFrame, formats: Iterable[str]) -> dict[str, bytes]:

@@ -80,6 +80,12 @@ def config(*, dark: bool = False) -> dict[str, Any]:
     }
 
 
+def palettes() -> dict[str, dict[str, Any]]:
+    """The colours of both themes that are drawn with outside of charts."""
+    used = ("surface", "ink", "muted", "grid", "sequential", "diverging")
+    return {name: {one: c[one] for one in used} for name, c in (("light", _LIGHT), ("dark", _DARK))}
+
+
 def page_config(*, dark: bool) -> dict[str, Any]:
     """The same for the page, where legends stand one under the other: side by side they would run out of a phone."""
     whole = config(dark=dark)

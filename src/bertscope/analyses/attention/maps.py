@@ -148,6 +148,13 @@ class LayerMaps:
         return between_words(self.view, self.maps)
 
 
+def norm_weighted(maps: Tensor, norms: Tensor) -> Tensor:
+    """Maps [row, head, query, key] times the lengths [row, head, key] of what each key's value adds, each query's
+    summing to 1 again."""
+    moved = maps * norms[:, :, None]
+    return moved.div_(moved.sum(-1, keepdim=True).clamp_min(_TINY))
+
+
 def read_notes(passed: Passed) -> list[str]:
     """What became of texts that are longer than the model reads."""
     counts = {"cut": passed.truncated, "left out": passed.left_out}
@@ -248,8 +255,7 @@ class _Pass:
         (maps,) = seen.maps
         uniform = self._uniform(seen) if seen.allowed else None
         if self._weighted:
-            maps = maps * seen.norms[0][:, :, None]
-            maps /= maps.sum(-1, keepdim=True).clamp_min(_TINY)
+            maps = norm_weighted(maps, seen.norms[0])
         row, query = self._view.padding
         maps[row, :, query] = 0
         return LayerMaps(maps, self._view, seen.contexts[0] if seen.contexts else None, uniform)

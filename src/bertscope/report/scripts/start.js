@@ -41,9 +41,8 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const hidden of all("button[hidden], .save[hidden]")) hidden.hidden = false;
   setTheme(wantedTheme());
   document.querySelector("button.theme").addEventListener("click", () => {
-    chosenTheme = root.dataset.theme === "dark" ? "light" : "dark";
-    remember(chosenTheme);
-    setTheme(chosenTheme);
+    chooseTheme(root.dataset.theme === "dark" ? "light" : "dark");
+    setTheme(wantedTheme());
   });
   system.addEventListener("change", () => setTheme(wantedTheme()));
   document.addEventListener("click", clicked);

@@ -1,0 +1,72 @@
+// All heads as small pictures, layers down and heads across: one stop of the keyboard, arrows go from head to head.
+import { make } from "../base.js";
+import { paint } from "./colours.js";
+
+const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+// `choose(layer, head)` is called with the head that the reader goes to. Gives `draw` and `mark`.
+export function headGrid(element, shape, choose) {
+  const buttons = new Map(); // "layer.head" -> its button
+  const most = Math.max(...shape);
+  const corner = make("span", { class: "corner", "aria-hidden": "true" });
+  const across = Array.from({ length: most }, (_, head) => make("span", { class: "across", "aria-hidden": "true" }, head + 1));
+  element.style.setProperty("--heads", most);
+  element.replaceChildren(corner, ...across);
+  shape.forEach((heads, at) => {
+    element.append(make("span", { class: "down", "aria-hidden": "true" }, at + 1));
+    for (let head = 1; head <= most; head++) {
+      if (head > heads) {
+        element.append(make("span", { class: "gone", title: heads ? null : `Layer ${at + 1} has no heads` }));
+        continue;
+      }
+      const canvas = make("canvas", { "aria-hidden": "true" });
+      const button = make("button", { type: "button", "data-head": `${at + 1}.${head}`, "aria-label": `Layer ${at + 1}, head ${head}`, tabindex: -1 }, canvas);
+      buttons.set(`${at + 1}.${head}`, button);
+      element.append(button);
+    }
+  });
+
+  const placeOf = (button) => button.dataset.head.split(".").map(Number);
+  // The next head that way: a layer without heads is passed over, in a short layer its last head is taken.
+  const next = ([layer, head], [down, right]) => {
+    if (right) return buttons.get(`${layer}.${head + right}`);
+    for (let at = layer + down; shape[at - 1] !== undefined; at += down) {
+      if (shape[at - 1]) return buttons.get(`${at}.${Math.min(head, shape[at - 1])}`);
+    }
+    return undefined;
+  };
+  element.addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-head]");
+    if (button) choose(...placeOf(button));
+  });
+  element.addEventListener("keydown", (event) => {
+    const button = event.target.closest("[data-head]");
+    const to = button && STEPS[event.key] && next(placeOf(button), STEPS[event.key]);
+    if (!to) return;
+    event.preventDefault();
+    choose(...placeOf(to));
+    to.focus();
+  });
+
+  return {
+    // `levelsOf(layer, head)` gives a head's cells by keys and queries; from `top` up they have the last colour.
+    draw(n, scale, top, signed, levelsOf) {
+      for (const button of buttons.values()) {
+        const levels = levelsOf(...placeOf(button));
+        const canvas = button.firstChild;
+        canvas.hidden = !levels;
+        if (levels) paint(canvas, n, scale, top, signed, (at) => levels[(at % n) * n + Math.floor(at / n)]);
+      }
+      element.dataset.small = n < 40;
+    },
+    heads: [...buttons.values()].map(placeOf),
+    mark(layer, head) {
+      for (const [name, button] of buttons) {
+        const chosen = name === `${layer}.${head}`;
+        if (chosen) button.setAttribute("aria-current", "true");
+        else button.removeAttribute("aria-current");
+        button.tabIndex = chosen ? 0 : -1;
+      }
+    },
+  };
+}
