@@ -20,6 +20,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.relations", "Which heads link words that stand in a relation?", "attention"),
     Entry("bertscope.analyses.redundancy", "How different are the heads from each other?", "attention"),
     Entry("bertscope.analyses.ablate", "What if a head, an MLP or a layer is switched off?", "parts"),
+    Entry("bertscope.analyses.graft", "Where does what fine-tuning taught live?", "parts"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
     Entry(
         "bertscope.experiments.lottery",

@@ -1,5 +1,5 @@
-"""Weights of one checkpoint lent to another: which they are, in every family, and that the model then says what one says
-that has them for good."""
+"""Weights of one checkpoint lent to another: which they are, in every family, and that the model then says what one
+says that has them for good."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_a_permuted_change_has_the_same_numbers_in_another_order(pair):
 
 def test_models_that_do_not_correspond_are_refused(_pocket):
     tuned, roberta = (load(tiny_model(name), tokenizer=_pocket.tokenizer) for name in ("bert", "roberta"))
-    with pytest.raises(UserError, match="is a roberta and .* a bert: nothing can be exchanged"):
+    with pytest.raises(UserError, match=r"is a roberta and .* a bert: nothing can be exchanged"):
         weights_of_base(Weights(tuned), roberta)
     with pytest.raises(UserError, match=r"is \[24, 24\] in .* and \[18, 24\] in .*whole"):
         weights_of_base(Weights(tuned), tuned.cut("head:1.2"))
