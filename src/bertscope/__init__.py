@@ -34,6 +34,7 @@ _PUBLIC = {
     "bertscope.analyses.erase.question": "erase EraseConfig",
     "bertscope.analyses.features.question": "features FeaturesConfig",
     "bertscope.analyses.geometry.question": "geometry GeometryConfig",
+    "bertscope.analyses.graft.question": "graft GraftConfig",
     "bertscope.analyses.importance.question": "importance ImportanceConfig",
     "bertscope.analyses.patterns.question": "patterns PatternsConfig",
     "bertscope.analyses.probe.question": "probe ProbeConfig",
