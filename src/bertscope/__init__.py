@@ -38,6 +38,7 @@ _PUBLIC = {
     "bertscope.analyses.explain.question": "explain ExplainConfig",
     "bertscope.analyses.features.question": "features FeaturesConfig",
     "bertscope.analyses.geometry.question": "geometry GeometryConfig",
+    "bertscope.analyses.graft.question": "graft GraftConfig",
     "bertscope.analyses.importance.question": "importance ImportanceConfig",
     "bertscope.analyses.patterns.question": "patterns PatternsConfig",
     "bertscope.analyses.probe.question": "probe ProbeConfig",

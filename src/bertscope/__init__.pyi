@@ -15,6 +15,7 @@ from bertscope.analyses.errors.question import ErrorsConfig as ErrorsConfig
 from bertscope.analyses.explain.question import ExplainConfig as ExplainConfig
 from bertscope.analyses.features.question import FeaturesConfig as FeaturesConfig
 from bertscope.analyses.geometry.question import GeometryConfig as GeometryConfig
+from bertscope.analyses.graft.question import GraftConfig as GraftConfig
 from bertscope.analyses.importance.question import ImportanceConfig as ImportanceConfig
 from bertscope.analyses.patterns.question import PatternsConfig as PatternsConfig
 from bertscope.analyses.probe.question import ProbeConfig as ProbeConfig
@@ -1070,6 +1071,70 @@ def geometry(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+    """
+
+def graft(
+    base: ModelLike,
+    model: ModelLike,
+    task: DataLike,
+    config: GraftConfig | None = None,
+    *,
+    units: Literal['layer', 'attention', 'mlp', 'head', 'kind', 'bottom_up', 'top_down'] | Sequence[Literal['layer', 'attention', 'mlp', 'head', 'kind', 'bottom_up', 'top_down']] = ('layer', 'attention', 'mlp', 'head', 'kind', 'bottom_up', 'top_down'),
+    steps: int = 15,
+    repeats: int = 2000,
+    permutations: int = 9999,
+    null: bool = False,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """Where does what fine-tuning taught live?
+
+    The tuned model's task head is kept throughout. *Enough*: tuned weights in one part and the base's elsewhere;
+    *needed*: the reverse. The loss and the score of each are compared with those without the exchange on the same
+    examples: a paired bootstrap interval and a paired permutation test, corrected by Holm's method, and the change as
+    a share of all that lies between the base under the tuned task head and the tuned model. Beside it how far the
+    part's weights moved, and the loss on the straight line from base to tuned.
+
+    With --null: how often something is found where what fine-tuning changed in a layer is permuted within each tensor; beside it what that permuted change gives, as a column.
+
+    Args:
+        units: layer (each one), attention and mlp (of each layer), head (each one), kind (embeddings, all attention, all MLPs, all LayerNorms), bottom_up (embeddings and layers up to each), top_down (the layers from each on).
+        steps: Steps on the straight line from base to tuned and half as far beyond.
+        repeats: Bootstrap resamples behind each interval.
+        permutations: Random swaps behind each p-value.
+        null: Whether to show, too, what as much change of no meaning does in each layer: what fine-tuning changed, permuted within each tensor, 50 times.
+        seed: Of the resampling and of permuted changes; nothing else is random.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
     """
 
 def importance(

@@ -52,11 +52,12 @@ def judge_each(
     *,
     replay: bool = True,
     tokens: int | None = None,
+    **told: str,
 ) -> Judged:
     """The same with each change, made inside the block that opened the taps."""
     asked = model_output(encoder, output)
     judging = Judging(asked, examples, len(changes))
-    run_each(asked, examples, changes, judging.take, gold=True, replay=replay, tokens=tokens)
+    run_each(asked, examples, changes, judging.take, gold=True, replay=replay, tokens=tokens, **told)
     return judging.judged()
 
 

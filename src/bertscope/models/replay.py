@@ -40,6 +40,8 @@ class TemporaryChange:
     """The lowest layer in which something changes, 0-based; as many as there are where nothing does."""
     block: Callable[[], AbstractContextManager[None]]
     """Makes the `with` block in which it holds."""
+    keeps_attention: bool = True
+    """Whether that layer's heads put out what they did, before any gate."""
 
 
 @contextmanager
@@ -62,6 +64,7 @@ def run_each(
     gold: bool = False,
     replay: bool = True,
     tokens: int | None = None,
+    doing: str = "switching off {parts} parts of {model}",
 ) -> None:
     """Let `take` have each batch, and what the model says of it with each change, inside the block that opened the
     taps.
@@ -76,7 +79,7 @@ def run_each(
         measuring([encoder]),
         torch.inference_mode(),
         asked.sparing() if replay else nullcontext(),
-        progress(f"switching off {parts} parts of {encoder.name}", len(examples) * len(changes)) as bar,
+        progress(doing.format(parts=parts, model=encoder.name), len(examples) * len(changes)) as bar,
     ):
         for batch in asked.batches(examples, tokens=budget, gold=gold):
             kept: list[Kept] = []
@@ -86,7 +89,10 @@ def run_each(
 
             def each(batch: RowBatch = batch, kept: list[Kept] = kept) -> Iterator[Any]:
                 for change in changes:
-                    with change.block(), replayed(encoder, kept, change.first if replay else 0):
+                    with (
+                        change.block(),
+                        replayed(encoder, kept, *((change.first, change.keeps_attention) if replay else (0, True))),
+                    ):
                         raw = asked.run(batch)
                     yield raw
                     bar.advance(len(batch.examples))
@@ -116,17 +122,18 @@ def recorded(encoder: Encoder) -> Iterator[list[Kept]]:
 
 
 @contextmanager
-def replayed(encoder: Encoder, kept: Sequence[Kept], first: int) -> Iterator[None]:
-    """Let the layers below `first` return what they returned before, and its attention what it found before."""
+def replayed(encoder: Encoder, kept: Sequence[Kept], first: int, attention: bool = True) -> Iterator[None]:
+    """Let the layers below `first` return what they returned before, and its own `attention`, if it is the same, what
+    it found before."""
     run = run_of(encoder)
     run.settled = first
     with ExitStack() as undo:
         undo.callback(setattr, run, "settled", 0)
         for block in dict.fromkeys(encoder.layers) if first else ():
             stand_in(block, _block_forward(encoder, run, kept, block.forward), undo)
-        if first < len(kept) and encoder.family.attention_ends_at_heads and not run.wants_maps:
-            attention = encoder.parts(encoder.layers[first])[0]
-            stand_in(attention, _attention_forward(run, kept[first], first, attention.forward), undo)
+        if attention and first < len(kept) and encoder.family.attention_ends_at_heads and not run.wants_maps:
+            module = encoder.parts(encoder.layers[first])[0]
+            stand_in(module, _attention_forward(run, kept[first], first, module.forward), undo)
         yield
 
 

@@ -27,7 +27,7 @@ def trim(
     _trim_heads(block, family, head_size, heads)
     mlp_out = descend(block, family.mlp_out)
     for linear in family.maps(block, family.mlp_weights).values():
-        keep(linear, rows=_places(linear, mlp_out.in_features, 1, neurons))
+        keep(linear, rows=part_rows(linear, mlp_out.in_features, 1, neurons))
     keep(mlp_out, columns=neurons)
     if not mlp:
         mlp_out.bias = None  # a gate at 0 silences the bias too
@@ -40,7 +40,7 @@ def _trim_heads(block: nn.Module, family: Family, head_size: int, heads: Sequenc
         return
     for path, linear in family.maps(block, family.head_weights).items():
         if path not in family.shared_weights:
-            keep(linear, rows=_places(linear, before, head_size, heads))
+            keep(linear, rows=part_rows(linear, before, head_size, heads))
     if family.shared_weights or family.head_bias is not None:
         known = kept_heads(attention)
         setattr(attention, _KEPT, [head if known is None else known[head] for head in heads])
@@ -91,7 +91,7 @@ def _trim_shared(block: nn.Module, family: Family, head_size: int, heads: Sequen
     own = [left.index(before[head]) for head in heads]
     descend(block, family.attention).num_key_value_groups = 1
     for path, linear in family.maps(block, family.shared_weights).items():
-        keep(linear, rows=_places(linear, len(set(before)), head_size, left))
+        keep(linear, rows=part_rows(linear, len(set(before)), head_size, left))
         above, _, name = path.rpartition(".")
         setattr(descend(block, above), name, SharedHeads(linear, own, head_size))
 
@@ -124,7 +124,7 @@ class _OwnBias:
         return (*args[: self._argument], bias.index_select(1, own), *args[self._argument + 1 :])
 
 
-def _places(linear: nn.Linear, parts: int, size: int, kept: Sequence[int]) -> list[int]:
+def part_rows(linear: nn.Linear, parts: int, size: int, kept: Sequence[int]) -> list[int]:
     """The rows of these parts in a layer that has rows for each of them, once or several times."""
     width = parts * size
     starts = range(0, linear.out_features, width) if width else ()

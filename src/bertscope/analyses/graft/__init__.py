@@ -1,0 +1,1 @@
+"""`graft`: where what fine-tuning taught a model lives in its weights."""

@@ -1,0 +1,307 @@
+"""`graft`: what models say that have some of their weights from the base and some from the tuned model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from bertscope.analyses.graft.question import PERMUTED, GraftConfig
+from bertscope.analyses.graft.result import LEVEL, graft_result
+from bertscope.core import null_panel
+from bertscope.core.intervals import interval
+from bertscope.core.predictions import Judged
+from bertscope.core.reliability import split_half_of_means
+from bertscope.core.resampling import metric_draws
+from bertscope.core.result import Result
+from bertscope.core.statistics import holm, one_more_p, paired_effects
+from bertscope.core.units import Unit, every
+from bertscope.data.task import Task
+from bertscope.models.encoder import Encoder
+from bertscope.models.grafting import Place, Weights, on_the_way, permuted_change, weights_of_base
+from bertscope.models.judge import judge_each
+from bertscope.models.replay import TemporaryChange
+from bertscope.models.taps import Tap, tapped
+
+_SUMS = ("bottom_up", "top_down")
+"""Kinds of sets of which the reverse is one of the others: what is needed from above is enough from below."""
+_FURTHEST = 1.5
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some weights that are exchanged together."""
+
+    kind: str
+    name: str
+    places: Sequence[Place]
+    layer: int | None = None
+    head: int | None = None
+
+
+def measure(base: Encoder, model: Encoder, task: Task, config: GraftConfig) -> Result:
+    task = task.asked_of(model)
+    grafts = _Grafts(model, base)
+    parts = [part for kind in dict.fromkeys(config.units) for part in _parts(grafts.weights, kind)]
+    single = [part for part in parts if part.kind not in _SUMS]
+    way = np.linspace(0, _FURTHEST, config.steps + 1)
+    into_base = grafts.judged(task, "base", [*grafts.from_tuned(parts), *grafts.along(way)])
+    into_tuned = grafts.judged(task, "tuned", grafts.from_base(single))
+    ends = _Ends(into_base.first, into_tuned.first)
+    enough, line = into_base.others(len(parts))
+    needed, _ = into_tuned.others(len(single))
+    found = pd.concat(
+        [
+            _effects(task, ends, parts, enough, "enough", config),
+            _effects(task, ends, single, needed, "needed", config),
+        ],
+        ignore_index=True,
+    )
+    found["moved"] = [grafts.moved(part.places) for part in [*parts, *single]]
+    tables = {"grafts": found, "line": _line(task, ends, way, line, config), "reliability": _reliability(
+        {"enough": (parts, enough), "needed": (single, needed)})}  # fmt: skip
+    if config.null:
+        layers = [part for part in parts if part.kind == "layer"]
+        gained = (ends.base.losses - _of_kind(parts, enough, "layer").losses).mean(1)
+        tables |= _permuted(grafts, task, layers, gained, found, config)
+    return graft_result(base, model, task, into_tuned.judged, into_base.judged, tables, config)
+
+
+class _Grafts:
+    """A tuned model and the weights of its base."""
+
+    def __init__(self, model: Encoder, base: Encoder) -> None:
+        self.model, self.weights = model, Weights(model)
+        self.base = weights_of_base(self.weights, base)
+        self.tuned = {name: parameter.data for name, parameter in self.weights.parameters.items()}
+        self._all = [Place(name) for name in self.tuned]
+
+    def from_tuned(self, parts: Sequence[Part]) -> list[TemporaryChange]:
+        return [self.weights.lent(part.places, self.tuned.__getitem__) for part in parts]
+
+    def from_base(self, parts: Sequence[Part]) -> list[TemporaryChange]:
+        return [self.weights.lent(part.places, self.base.__getitem__) for part in parts]
+
+    def along(self, way: np.ndarray) -> list[TemporaryChange]:
+        return [self.weights.lent(self._all, on_the_way(self.base, self.tuned, float(share))) for share in way]
+
+    def permuted(self, part: Part, draws: int, seed: int) -> list[TemporaryChange]:
+        drawn = (permuted_change(self.base, self.tuned, seed + 1 + draw) for draw in range(draws))
+        return [self.weights.lent(part.places, values) for values in drawn]
+
+    def judged(self, task: Task, into: str, changes: Sequence[TemporaryChange]) -> _Sides:
+        """The test set scored by the base under the tuned task head, or the tuned model, and with each change."""
+        nothing = self.weights.lent([], self.tuned.__getitem__)
+        with self._as(into), tapped(self.model, Tap()):
+            found = judge_each(
+                self.model, task.output, task.test, [nothing, *changes],
+                doing=f"grafting {{parts}} parts into the {into} of {{model}}",
+            )  # fmt: skip
+        return _Sides(found)
+
+    @contextmanager
+    def _as(self, into: str) -> Iterator[None]:
+        if into == "tuned":
+            yield
+            return
+        with self.weights.lend(self._all, self.base.__getitem__):
+            yield
+
+    def moved(self, places: Sequence[Place]) -> float:
+        """How far these weights moved, relative to how long they were."""
+        pairs = [(_at(self.base[place.name], place), _at(self.tuned[place.name], place)) for place in places]
+        far, long = (sum(float(each.double().square().sum()) for each in of) for of in (
+            [tuned - base for base, tuned in pairs], [base for base, _ in pairs]))  # fmt: skip
+        return float(np.sqrt(far / long)) if long else np.nan
+
+
+def _at(tensor: Tensor, place: Place) -> Tensor:
+    return (
+        tensor if place.at is None else tensor.index_select(place.axis, torch.tensor(place.at, device=tensor.device))
+    )
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Moments [..., n, k] and losses [..., n]."""
+
+    moments: np.ndarray
+    losses: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """What came of a model and of changed forms of it."""
+
+    judged: Judged
+
+    @property
+    def first(self) -> _Scored:
+        return _Scored(self.judged.moments[0], self.judged.losses[0])
+
+    def others(self, count: int) -> tuple[_Scored, _Scored]:
+        """Those of the first so many changes, and of the rest."""
+        parts = slice(1, 1 + count), slice(1 + count, None)
+        one, other = (_Scored(self.judged.moments[part], self.judged.losses[part]) for part in parts)
+        return one, other
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """The base under the tuned task head, and the tuned model."""
+
+    base: _Scored
+    tuned: _Scored
+
+
+def _parts(weights: Weights, kind: str) -> list[Part]:
+    """Sets of weights of a kind. Where one block serves many layers, there is nothing to exchange layer by layer."""
+    encoder, layers = weights.encoder, range(weights.encoder.n_layers)
+    if kind == "kind":
+        kinds = ("embeddings", "attention", "mlp", "norm")
+        return [Part(kind, each, weights.of(kinds=[each])) for each in kinds]  # type: ignore[list-item]
+    if encoder.shares_blocks:
+        return []
+    if kind == "head":
+        heads = every("head", encoder.head_counts)
+        return [Part(kind, str(head), weights.of_head(head), head.layer, head.number) for head in heads]
+    places = {
+        "layer": lambda at: weights.of(layers=[at]),
+        "attention": lambda at: weights.of_layer(at, "attention"),
+        "mlp": lambda at: weights.of_layer(at, "mlp"),
+        "bottom_up": lambda at: weights.of(layers=range(at + 1), outside="embeddings"),
+        "top_down": lambda at: weights.of(layers=layers[at:], outside="norm"),
+    }[kind]
+    numbers = [Unit.at("layer", at).layer for at in layers]
+    return [Part(kind, f"{kind}:{number}", places(at), number) for at, number in zip(layers, numbers, strict=True)]
+
+
+def _mean(means: np.ndarray) -> np.ndarray:
+    return means[..., 0]
+
+
+def _effects(
+    task: Task, ends: _Ends, parts: Sequence[Part], found: _Scored, direction: str, config: GraftConfig
+) -> pd.DataFrame:
+    """What each graft changes, beside the model that it is made into."""
+    into, sign = (ends.base, -1.0) if direction == "enough" else (ends.tuned, 1.0)
+    how = {"repeats": config.repeats, "seed": config.seed}
+    by_loss = paired_effects(
+        _mean, into.losses[:, None], found.losses[..., None], permutations=config.permutations, **how
+    )
+    by_score = metric_draws(task.value, np.concatenate([into.moments[None], found.moments]), **how)
+    score_low, score_high = interval(by_score[:, 1:] - by_score[:, :1])
+    share, score_share = (
+        _shares(task, ends, found, direction, how, by) for by in ("losses", "moments")
+    )  # each [3, parts]
+    kinds = np.array([part.kind for part in parts])
+    columns = {
+        "unit": [part.name for part in parts],
+        "kind": kinds,
+        "layer": pd.array([part.layer for part in parts], dtype="Int64"),
+        "head": pd.array([part.head for part in parts], dtype="Int64"),
+        "direction": direction,
+        "loss": found.losses.mean(1),
+        "loss_change": by_loss.effect,
+        "loss_low": by_loss.low,
+        "loss_high": by_loss.high,
+        "p": by_loss.p,
+        "p_holm": _holm_by(kinds, by_loss.p),
+        "share": share[0],
+        "share_low": share[1],
+        "share_high": share[2],
+        "score": by_score[0, 1:],
+        "score_change": by_score[0, 1:] - by_score[0, 0],
+        "score_low": score_low,
+        "score_high": score_high,
+        "score_share": score_share[0],
+    }
+    table = pd.DataFrame(columns)
+    table["certain"] = (table["p_holm"] < LEVEL) & (np.sign(table["loss_change"]) == sign)
+    return table
+
+
+def _holm_by(kinds: np.ndarray, p: np.ndarray) -> np.ndarray:
+    corrected = np.empty_like(p)
+    for kind in dict.fromkeys(kinds):
+        corrected[kinds == kind] = holm(p[kinds == kind])
+    return corrected
+
+
+def _shares(
+    task: Task, ends: _Ends, found: _Scored, direction: str, how: Mapping[str, int], by: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What a graft gives, or takes, of all that lies between base and tuned: a ratio of means, resampled together.
+    NaN where base and tuned can't be told apart."""
+    arms = np.concatenate([[getattr(ends.base, by), getattr(ends.tuned, by)], getattr(found, by)])
+    value = _mean if by == "losses" else task.value
+    draws = metric_draws(value, arms[..., None] if by == "losses" else arms, **how)
+    base, tuned, grafts = draws[:, :1], draws[:, 1:2], draws[:, 2:]
+    between = tuned - base
+    low, high = (float(end[0]) for end in interval(between))
+    if low <= 0 <= high:
+        nothing = np.full(grafts.shape[1], np.nan)
+        return nothing, nothing, nothing
+    shares = (grafts - base if direction == "enough" else tuned - grafts) / between
+    return shares[0], *interval(shares)
+
+
+def _line(task: Task, ends: _Ends, way: np.ndarray, found: _Scored, config: GraftConfig) -> pd.DataFrame:
+    """Loss and score on the way from base to tuned and beyond, and how far the loss is above their chord."""
+    arms = np.concatenate([[ends.base.losses, ends.tuned.losses], found.losses])[..., None]
+    draws = metric_draws(_mean, arms, repeats=config.repeats, seed=config.seed)
+    losses = draws[:, 2:]
+    above = losses - ((1 - way) * draws[:, :1] + way * draws[:, 1:2])
+    (low, high), (above_low, above_high) = interval(losses), interval(above)
+    inside = way <= 1
+    return pd.DataFrame(
+        {
+            "way": way, "loss": losses[0], "low": low, "high": high, "score": task.value(found.moments.mean(1)),
+            "above_chord": np.where(inside, above[0], np.nan), "above_low": np.where(inside, above_low, np.nan),
+            "above_high": np.where(inside, above_high, np.nan),
+        }
+    )  # fmt: skip
+
+
+def _of_kind(parts: Sequence[Part], found: _Scored, kind: str) -> _Scored:
+    at = [place for place, part in enumerate(parts) if part.kind == kind]
+    return _Scored(found.moments[at], found.losses[at])
+
+
+def _reliability(sides: Mapping[str, tuple[Sequence[Part], _Scored]]) -> pd.DataFrame:
+    """Of the ranking of the parts of each kind by the loss, in each direction; kinds of fewer than 3 have none."""
+    rows = []
+    for direction, (parts, found) in sides.items():
+        for kind in dict.fromkeys(part.kind for part in parts if part.kind not in (*_SUMS, "kind")):
+            of = split_half_of_means(losses := _of_kind(parts, found, kind).losses)
+            if not np.isnan(of.pearson):
+                rows.append((kind, direction, of.pearson, of.spearman, len(losses)))
+    return pd.DataFrame(rows, columns=["kind", "direction", "pearson", "spearman", "parts"])
+
+
+def _permuted(
+    grafts: _Grafts, task: Task, layers: Sequence[Part], gained: np.ndarray, found: pd.DataFrame, config: GraftConfig
+) -> dict[str, pd.DataFrame]:
+    """What a permuted change gives in each layer, whether the real one gives more, and the null panel: each draw held
+    against the others as the real one is held against all. Adds its columns to `found`."""
+    changes = [change for part in layers for change in grafts.permuted(part, PERMUTED, config.seed * PERMUTED)]
+    judged = grafts.judged(task, "base", changes).judged
+    drawn = (judged.losses[0] - judged.losses[1:]).mean(1).reshape(len(layers), PERMUTED)
+    # A layer that didn't move has nothing to permute: what differs there is rounding.
+    moved = np.array([grafts.moved(part.places) > 0 for part in layers])
+    p = holm(np.where(moved, one_more_p(gained, drawn), 1.0))
+    rows = found.index[(found["kind"] == "layer") & (found["direction"] == "enough")]
+    found.loc[rows, "permuted"] = -drawn.mean(1)
+    found.loc[rows, "permuted_p_holm"] = p
+    found["above_permuted"] = pd.array([pd.NA] * len(found), dtype="boolean")
+    found.loc[rows, "above_permuted"] = (p < LEVEL) & (gained > drawn.mean(1))
+    others = ~np.eye(PERMUTED, dtype=bool)
+    against = np.stack([drawn[:, others[draw]] for draw in range(PERMUTED)], 1)  # [layer, draw, other]
+    of_nothing = holm(np.where(moved, one_more_p(drawn, against).T, 1.0))  # [draw, layer]
+    counts = ((of_nothing < LEVEL) & (drawn > against.mean(-1)).T).sum(1)
+    return {null_panel.TABLE: null_panel.panel({"layer": counts}, ["kind"])}
