@@ -36,6 +36,8 @@ from coverage_cases import (
 )
 from doc_pages import HERE
 from labelled_shares import RARE, SELDOM
+from output_pools import NAMES as OUTPUTS
+from output_pools import bootstrap_of, change_of
 
 METHODS = HERE / "docs" / "methods.md"
 _BLOCK = re.compile(r"(<!-- coverage -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL)
@@ -72,6 +74,12 @@ CASES = [
         case
         for name in ("accuracy 0.8", "accuracy 0.95", "matthews", "pearson 0.6", "pearson 0.9")
         for case in _cases(_BOOTSTRAP, bootstrap, _by_n(f"{name}, ", name), samples=1000)
+    ),
+    *(
+        case
+        for kind, simulate in ((_BOOTSTRAP, bootstrap_of), (_PAIRED, change_of))
+        for name in OUTPUTS
+        for case in _cases(kind, simulate, _by_n(f"{name}, ", name, sizes=(200, 1000)), samples=1000)
     ),
     *_cases(_BOOTSTRAP, spearman, _by_n("Spearman, ", sizes=(100, 500)), samples=500),
     *_cases(_PAIRED, paired, _by_n("accuracy, "), samples=1000),
@@ -129,6 +137,10 @@ CASES = [
 _TAILS = "Student's t is on the safe side where a few values are far off: without a failure in sight 0 is held anyway"
 _UNSEEN = "of 10 runs none fails in 35% of cases, of 5 in 59%: what wasn't seen is not in the interval"
 WHY = {
+    (
+        _BOOTSTRAP,
+        "macro F1",
+    ): "F1 of a label that few texts have is too low on average, and lower still in a resample",
     (_BOOTSTRAP, ""): "right or wrong of few examples: the score moves in steps of 1 / n",
     ("the median's ranks", ""): "ranks are whole: the next narrower interval would hold too little",
     (_COMPONENTS, "accuracies"): _TAILS,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from coverage_table import CASES, LEAST, MOST, documented, table, why
+from output_pools import NAMES
 
 QUICK = [case for case in CASES if case.kind in ("variance components", "Student's over seeds")]
+OUTPUTS = [case for case in CASES if case.of.startswith(NAMES) and "n = 200" in case.of and "macro" not in case.of]
 ROWS = {
     (kind.strip(), of.strip()): (float(found), reason.strip())
     for kind, of, found, reason in (line.strip("|\n").split("|") for line in documented().splitlines()[2:])
@@ -25,6 +27,11 @@ def test_over_trainings_they_hold_the_truth_as_often_as_is_said(case):
     found = case.coverage()
     assert found == pytest.approx(ROWS[case.kind, case.of][0], abs=0.001)
     assert LEAST <= found <= MOST or "fail" in case.of
+
+
+@pytest.mark.parametrize("case", OUTPUTS, ids=lambda case: f"{case.kind}, {case.of}")
+def test_of_outputs_of_every_kind_they_hold_the_truth_as_often_as_is_said(case):
+    assert case.coverage() == pytest.approx(ROWS[case.kind, case.of][0], abs=0.001)
 
 
 @pytest.mark.slow
