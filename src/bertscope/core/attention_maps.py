@@ -140,6 +140,7 @@ class AttentionMaps:
         figure = Figure(
             "maps", "maps", x="key", y="query", value="attention", token="token",
             facet="panel" if panel.nunique() > 1 else None,
+            key="maps",
             title=f"Layer {layer}" + (f", head {head}" if head else ""),
             caption=f"The {which} that each token (row) pays to each other (column).",
             labels={"attention": which},

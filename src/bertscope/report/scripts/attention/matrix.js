@@ -12,7 +12,7 @@ export function layoutOf(tokens, room) {
   const letters = Math.max(...tokens.map((token) => cutShort(token).length));
   const fontOf = (cell) => Math.max(8.5, Math.min(13, 0.8 * cell));
   const wordsOf = (cell) => letters * fontOf(cell) * LETTER + 10;
-  const cellOf = (words) => Math.max(4, Math.min(26, (room - words - 4) / tokens.length));
+  const cellOf = (words) => Math.max(1.5, Math.min(26, (room - words - 4) / tokens.length));
   const cell = cellOf(wordsOf(cellOf(wordsOf(12))));
   return { cell, font: fontOf(cell), every: Math.ceil((1.1 * fontOf(cell)) / cell), words: wordsOf(cell), side: cell * tokens.length };
 }

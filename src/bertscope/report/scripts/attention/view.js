@@ -69,7 +69,7 @@ export function attentionView(element, data, { theme, chosen = () => {} }) {
     if (both) {
       const weights = differenceOf(...models, layer, head);
       const instead = "Heads are counted in each model by itself: where a layer lost some in one of the two, which is which isn't known.";
-      found.push({ name: `${models[1].name} − ${models[0].name}`, weights, signed: true, instead: weights ? null : instead });
+      found.push({ name: "difference: the second less the first", weights, signed: true, instead: weights ? null : instead });
     }
     return found;
   }
@@ -93,13 +93,14 @@ export function attentionView(element, data, { theme, chosen = () => {} }) {
     const draw = now.as === "matrix" ? drawMatrix : drawLines;
     const room = roomOf();
     drawn = found.map((one) => {
-      const caption = make("figcaption", {}, make("bdi", {}, one.name));
+      const caption = make("figcaption", { title: one.name }, make("bdi", {}, one.name));
       if (!one.weights) return { ...one, figure: make("figure", { class: "missing" }, caption, make("p", {}, one.instead)) };
       const top = one.signed ? tops.signed : tops.even;
       const drawing = draw(optionsOf(one, top, { room }));
       const name = `${now.as === "matrix" ? "Matrix" : "Lines"} of layer ${now.layer}, head ${now.head}: ${one.name}`;
       for (const [key, value] of Object.entries({ tabindex: 0, role: "img", "aria-label": name })) drawing.svg.setAttribute(key, value);
       const figure = make("figure", {}, ...(both ? [caption] : []), drawing.svg, now.as === "matrix" ? legend(one.signed, top) : strongest(one, top, drawing));
+      figure.style.width = `${drawing.svg.getAttribute("width")}px`; // a long name doesn't widen it
       return { ...one, drawing, figure };
     });
     panels.replaceChildren(...drawn.map((one) => one.figure));
