@@ -10,6 +10,7 @@ from bertscope import catalogue as catalogue
 from bertscope.analyses.ablate.question import AblateConfig as AblateConfig
 from bertscope.analyses.change.question import ChangeConfig as ChangeConfig
 from bertscope.analyses.erase.question import EraseConfig as EraseConfig
+from bertscope.analyses.errors.question import ErrorsConfig as ErrorsConfig
 from bertscope.analyses.explain.question import ExplainConfig as ExplainConfig
 from bertscope.analyses.features.question import FeaturesConfig as FeaturesConfig
 from bertscope.analyses.geometry.question import GeometryConfig as GeometryConfig
@@ -621,6 +622,78 @@ def erase(
         null: Also erase a further random subspace of each kind, and let each play the label in turn: how often is it found to be used?
         repeats: Bootstrap resamples of the texts behind each interval.
         seed: Of the split of the texts, the random subspaces, the masked tokens, the probes and the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
+    """
+
+def errors(
+    model: ModelLike,
+    task: DataLike,
+    config: ErrorsConfig | None = None,
+    *,
+    words: bool = True,
+    neighbours: int = 3,
+    training_rows: int = 10000,
+    rows: int = 20000,
+    repeats: int = 2000,
+    permutations: int = 1999,
+    null: bool = False,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """Where does the model go wrong?
+
+    The test set is predicted once. Precision, recall and F1 of each label have bootstrap intervals over examples.
+    Calibration is that of what is predicted: 15 bins of equal mass, the expected calibration error beside what it is
+    where calibration is perfect, and what the temperature does that fits the validation set. Slices of the rows
+    (label, length, unknown pieces, truncated, a word, a column named with --slice) are compared with the other rows
+    by Westfall and Young's max-T: corrected for all that were tried. The rows are listed, with the training rows that
+    are most like them.
+
+    With --null: how often something is found where the rows' correctness is permuted; beside it the slices' differences in the same model with random weights.
+
+    Args:
+        words: Whether the slices of rows that have a word in common are tried, too: words in 2% to 50% of the texts.
+        neighbours: How many training rows stand beside each row that are most like it by the last layer; 0 leaves them out, and saves a pass over the training rows.
+        training_rows: Among how many training rows these are looked for at most.
+        rows: How many test rows are listed at most; all are counted.
+        repeats: Bootstrap resamples behind each interval, and draws of a calibrated model.
+        permutations: Of the rows, behind the p-values of slices.
+        null: Whether to show, too, how often slices are found where there are none, and what the slices' differences are in a model with random weights: one more pass.
+        seed: Of the resampling, the permutations and random weights.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.

@@ -21,6 +21,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.redundancy", "How different are the heads from each other?", "attention"),
     Entry("bertscope.analyses.ablate", "What if a head, an MLP or a layer is switched off?", "parts"),
     Entry("bertscope.analyses.explain", "Which words made this prediction?", "rows"),
+    Entry("bertscope.analyses.errors", "Where does the model go wrong?", "rows"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
     Entry("bertscope.analyses.versus", "What does another model fix and break?", "rows"),
     Entry(

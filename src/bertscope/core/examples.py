@@ -100,7 +100,9 @@ class Examples:
         def taken(column: Any) -> Any:
             return column[at] if isinstance(column, np.ndarray) else tuple(column[i] for i in at)
 
-        by_name = {held: {name: taken(column) for name, column in getattr(self, held).items()} for held in _BY_NAME}
+        by_name: dict[str, Any] = {
+            held: {name: taken(column) for name, column in getattr(self, held).items()} for held in _BY_NAME
+        }
         plain = {name: taken(column) for name, column in self._columns() if "." not in name}
         return Examples(**plain, **by_name, name=self.name, notes=self.notes, task=self.task)
 

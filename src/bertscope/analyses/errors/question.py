@@ -73,37 +73,39 @@ errors = Question(
         "score": "score",
         "chance": "chance",
         "loss": "loss",
-        "right": "share of rows that are right",
+        "right": "rows that are right",
         "calibration_error": "expected calibration error",
-        "calibrated": "expected calibration error where calibration is perfect",
+        "calibrated": "the same where calibration is perfect",
         "calibration_excess": "calibration error beyond that",
         "overconfidence": "mean confidence minus accuracy",
         "brier": "Brier score (sum over classes)",
         "temperature": "temperature that fits validation",
-        "calibration_error_fitted": "expected calibration error at that temperature",
-        "overconfidence_fitted": "mean confidence minus accuracy at that temperature",
-        "kept_accuracy": "accuracy where the surest 80% are answered",
+        "calibration_error_fitted": "calibration error at that temperature",
+        "overconfidence_fitted": "confidence minus accuracy at that temperature",
+        "kept_accuracy": "accuracy of the surest 80%",
         "risk_area": "area under the risk-coverage curve",
         "slices_tried": "slices tried",
-        "slices_found": "slices that differ, by {by} (p < .05, max-T)",
-        "largest_slice": "largest difference of a slice, by {by} ({slice}; picked)",
+        "slices_found": "slices that differ by {by} (p < .05, max-T)",
+        "largest_slice": "largest difference by {by}, picked: {slice}",
     },
     words={
         "kind": {
             "label": "what is right", "length": "length", "unknown": "unknown pieces", "truncated": "truncated",
             "column": "own column", "word": "word",
         },
-        "by": {"right": "right or wrong"},
+        "by": {"right": "what is right or wrong", "loss": "the loss"},
         "series": {"model": "this model", "calibrated": "perfect calibration", "fitted": "at the fitted temperature"},
         "at": {"model": "as it is", "fitted": "at the fitted temperature"},
         "error": {
             "right": "right", "wrong_type": "wrong type", "wrong_boundary": "wrong boundary",
-            "overlap": "other overlap", "missed": "missed", "spurious": "spurious",
+            "other_overlap": "other overlap", "missed": "missed", "spurious": "spurious",
         },
     },
     columns={
-        "reliability": {"low, high": "where calibration is perfect: between what the share that is right lies 95 times "
-                        "of 100 (consistency resampling)"},
+        "reliability": {
+            "low, high": "where calibration is perfect: between what the share that is right lies 95 times of 100 "
+            "(consistency resampling)"
+        },
         "calibration": {
             "expected": "the calibration error where calibration is perfect: mean of draws in which each decision is "
             "right with the probability that is its confidence",
