@@ -28,6 +28,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "ablate": {},
     "errors": {"repeats": 100, "permutations": 99},
     "versus": {"repeats": 100, "permutations": 99},
+    "explain": {"sample": 4},
     "importance": {"steps": 2, "random": 2},
     "prune": {"force": True},
     "erase": {"random": 2, "words": 100, "texts": 10, "repeats": 100, "layers": (1,), "task": "demo/sentiment"},

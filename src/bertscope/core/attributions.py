@@ -52,9 +52,11 @@ class Targets:
     @classmethod
     def joined(cls, parts: Sequence[Targets]) -> Targets:
         """All of several, one after the other."""
-        columns = [np.concatenate([getattr(part, name) for part in parts]) for name in ("example", "place", "label")]
+        example, place, label = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("example", "place", "label")
+        )
         ends = [part.end for part in parts if part.end is not None]
-        return cls(*columns, np.concatenate(ends) if ends else None)
+        return cls(example, place, label, np.concatenate(ends) if ends else None)
 
 
 @dataclass(frozen=True, eq=False)

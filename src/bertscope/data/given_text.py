@@ -16,8 +16,8 @@ _COLUMNS = ("text", "text_pair")
 def given_text(data: Any, reading: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The data and how it is read; where a text was given in its place, that as data.
 
-    A name of one word is no text: it would be a file that isn't there. A text that is one word, and several texts, are
-    given as a list; a pair in a list is two texts.
+    A name of one word is no text: it would be a file that isn't there. A text that is one word, and several texts,
+    are given as a list; a pair in a list is two texts.
 
     >>> given_text(None, {"text": "a fine film"})[0].text
     ('a fine film',)
@@ -48,10 +48,10 @@ def _examples(texts: list[Any], pair: str | None) -> Examples:
 
 def _is_text(name: str) -> bool:
     """Whether it can't be meant for a file, a folder, or a task's name."""
-    if len(name.split()) < 2 and name.strip():
+    if len(name.split()) == 1:
         return False
     try:
-        return not Path(name).exists()
+        return not name.strip() or not Path(name).exists()
     except (OSError, ValueError):  # too long for a name, or has a zero byte
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,8 +90,11 @@ def _mean(key: str, values: np.ndarray, example: np.ndarray, unit: str) -> Numbe
     if not len(kinds):
         return None
     means = np.bincount(text, values[known]) / np.bincount(text)
-    ends = bootstrap_interval(lambda moments: moments[..., 0], means[:, None]) if len(means) > 1 else (None, None)
-    return Number(key, float(means.mean()), *ends, len(means), unit)
+    number = Number(key, float(means.mean()), n=len(means), unit=unit)
+    if len(means) < 2:
+        return number
+    low, high = bootstrap_interval(lambda moments: moments[..., 0], means[:, None])
+    return replace(number, low=low, high=high)
 
 
 def _notes(model: Encoder, examples: Examples, some: Examples, found: Attributions) -> list[str]:

@@ -179,7 +179,7 @@ class Score(Classifier):
 
     def quantity(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
         """The score itself."""
-        return raw[*on(raw.device, targets.example), 0]
+        return raw[on(raw.device, targets.example)[0], 0]
 
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         return ["score"] * len(targets)
