@@ -41,6 +41,8 @@ class Compared:
     pair: Pair
     tables: Mapping[str, pd.DataFrame]
     config: VersusConfig
+    forms: bool
+    """Whether one is a form of the other: cut, or written as ONNX."""
 
     @property
     def models(self) -> list[Scorer]:
@@ -73,11 +75,15 @@ def _headline(found: Compared, scores: Sequence[Scores]) -> list[Number]:
     told = int(counts.sum())
     numbers = [Number(case, float(count), n=told) for case, count in counts.items()] if told else []
     by = found.tables["differences"].set_index("measure")
+    numbers += [Number("rows_p", by.loc["rows", "p"], n=told, unit="p")] if told else []
     numbers.append(_number("change", cell(by.loc["score"], "change", "low", "high"), n, metric))
+    if not pair.a.output.counts_hits:  # otherwise it is the same test
+        numbers.append(Number("score_p", by.loc["score", "p"], n=n, unit="p"))
     numbers += [score.keyed("score", model=key) for score, key in zip(scores, found.keys, strict=True)]
     numbers.append(Number("chance", scores[0].chance, n=n, unit=metric))
     if "loss" in by.index:
         numbers.append(_number("loss_change", cell(by.loc["loss"], "change", "low", "high"), n, pair.a.output.loss))
+        numbers.append(Number("loss_p", by.loc["loss", "p"], n=n, unit="p"))
     kappa = "kappa" if pair.right_or_wrong else "r"
     units = {
         "agreement": kappa,
@@ -143,6 +149,8 @@ def _notes(found: Compared, scores: Sequence[Scores]) -> list[str]:
             told.append(f"{name} was fine-tuned on another split or other data: it may have seen some test rows")
         if cut:
             told.append(f"{cut} test texts are longer than the {model.max_length} tokens that {name} reads")
+    if all(model.record.is_one_training for model in found.models) and not found.forms:
+        told.append("each model is one training: another seed of either may fix and break other rows")
     if pair.losses is None:
         which = [name for name, one in zip(names, (pair.a, pair.b), strict=True) if one.losses is None]
         told.append(f"the loss is left out: what {' and '.join(which)} put out doesn't hold it")
