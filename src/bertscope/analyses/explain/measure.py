@@ -9,7 +9,7 @@ import numpy as np
 from bertscope.analyses.explain.corpus import corpus_words, towards_classes
 from bertscope.analyses.explain.faithfulness import faithfulness
 from bertscope.analyses.explain.question import ExplainConfig
-from bertscope.analyses.explain.result import corpus_part, explain_result, faithful_part
+from bertscope.analyses.explain.result import Part, corpus_part, explain_result, faithful_part
 from bertscope.core.attributions import Attributions, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -37,21 +37,35 @@ def measure(
     refuse_nothing(found, some)
     parts = []
     if config.faithful:
-        other = what_is_asked(other_seed, data)[0] if other_seed else None
-        further = [method for method in METHODS if method != found.method]
-        methods = [found, *(attribute(model, asked, some, found.targets, method=one) for one in further)]
-        lost = faithfulness(asked, some, methods, seed=config.seed)
-        parts.append(faithful_part(asked, found, lost, agreements(asked, some, found, config, other)))
+        parts.append(
+            _faithful(asked, some, found, config, what_is_asked(other_seed, data)[0] if other_seed else None)
+        )
     elif other_seed:
         raise UserError("other_seed is for faithful, which isn't asked for; give both, or leave it out")
     if config.corpus or config.null:
-        how: dict[str, Any] = {"method": config.method, "nodes": config.nodes}
-        every, random = towards_classes(asked, some, found, chosen=bool(config.of), **how), None
-        if config.null and asked.output is not None:
-            twin = model_output(asked.with_random_weights(config.seed), asked.output)
-            random = corpus_words(twin, attribute(twin.encoder, twin, some, every.targets, **how))
-        parts.append(corpus_part(asked, corpus_words(asked, every), config, random))
+        parts.append(_over_corpus(asked, some, found, config))
     return explain_result(model, data, examples, some, found, config, parts)
+
+
+def _faithful(
+    asked: ModelOutput, examples: Examples, found: Attributions, config: ExplainConfig, other: ModelOutput | None
+) -> Part:
+    """Whether all methods are faithful, that which was asked for first; and how alike its attributions are to those
+    of other models."""
+    further = [method for method in METHODS if method != found.method]
+    methods = [found, *(attribute(asked.encoder, asked, examples, found.targets, method=one) for one in further)]
+    lost = faithfulness(asked, examples, methods, seed=config.seed)
+    return faithful_part(asked, found, lost, agreements(asked, examples, found, config, other))
+
+
+def _over_corpus(asked: ModelOutput, examples: Examples, found: Attributions, config: ExplainConfig) -> Part:
+    """Which words push each class, and, where a null is asked for, those of the same model with random weights."""
+    how: dict[str, Any] = {"method": config.method, "nodes": config.nodes}
+    every, random = towards_classes(asked, examples, found, chosen=bool(config.of), **how), None
+    if config.null and asked.output is not None:
+        twin = model_output(asked.with_random_weights(config.seed), asked.output)
+        random = corpus_words(twin, attribute(twin.encoder, twin, examples, every.targets, **how))
+    return corpus_part(asked, corpus_words(asked, every), config, random)
 
 
 def what_is_asked(model: Encoder, data: Task | Examples) -> tuple[ModelOutput, Examples]:
