@@ -32,6 +32,7 @@ _PUBLIC = {
     "bertscope.analyses.ablate.question": "ablate AblateConfig",
     "bertscope.analyses.change.question": "change ChangeConfig",
     "bertscope.analyses.erase.question": "erase EraseConfig",
+    "bertscope.analyses.errors.question": "errors ErrorsConfig",
     "bertscope.analyses.explain.question": "explain ExplainConfig",
     "bertscope.analyses.features.question": "features FeaturesConfig",
     "bertscope.analyses.geometry.question": "geometry GeometryConfig",

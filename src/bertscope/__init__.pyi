@@ -10,6 +10,7 @@ from bertscope import catalogue as catalogue
 from bertscope.analyses.ablate.question import AblateConfig as AblateConfig
 from bertscope.analyses.change.question import ChangeConfig as ChangeConfig
 from bertscope.analyses.erase.question import EraseConfig as EraseConfig
+from bertscope.analyses.errors.question import ErrorsConfig as ErrorsConfig
 from bertscope.analyses.explain.question import ExplainConfig as ExplainConfig
 from bertscope.analyses.features.question import FeaturesConfig as FeaturesConfig
 from bertscope.analyses.geometry.question import GeometryConfig as GeometryConfig
@@ -110,6 +111,7 @@ def read_task(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -139,6 +141,7 @@ def read_task(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -161,6 +164,7 @@ def read_examples(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -186,6 +190,7 @@ def read_examples(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -216,6 +221,7 @@ def ablate(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -252,6 +258,7 @@ def ablate(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -282,6 +289,7 @@ def bias(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -313,6 +321,7 @@ def bias(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -340,6 +349,7 @@ def change(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -368,6 +378,7 @@ def change(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -423,6 +434,7 @@ def contrast(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -461,6 +473,7 @@ def contrast(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -497,6 +510,7 @@ def contrastive(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -536,6 +550,7 @@ def contrastive(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -572,6 +587,7 @@ def erase(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -612,6 +628,79 @@ def erase(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
+    """
+
+def errors(
+    model: ModelLike,
+    task: DataLike,
+    config: ErrorsConfig | None = None,
+    *,
+    words: bool = True,
+    neighbours: int = 3,
+    training_rows: int = 10000,
+    rows: int = 20000,
+    repeats: int = 2000,
+    permutations: int = 1999,
+    null: bool = False,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """Where does the model go wrong?
+
+    The test set is predicted once. Precision, recall and F1 of each label have bootstrap intervals over examples.
+    Calibration is that of what is predicted: 15 bins of equal mass, the expected calibration error beside what it is
+    where calibration is perfect, and what the temperature does that fits the validation set. Slices of the rows
+    (label, length, unknown pieces, truncated, a word, a column named with --slice) are compared with the other rows
+    by Westfall and Young's max-T: corrected for all that were tried. The rows are listed, with the training rows that
+    are most like them.
+
+    With --null: how often something is found where the rows' correctness is permuted; beside it the slices' differences in the same model with random weights.
+
+    Args:
+        words: Whether the slices of rows that have a word in common are tried, too: words in 2% to 50% of the texts.
+        neighbours: How many training rows stand beside each row that are most like it by the last layer; 0 leaves them out, and saves a pass over the training rows.
+        training_rows: Among how many training rows these are looked for at most.
+        rows: How many test rows are listed at most; all are counted.
+        repeats: Bootstrap resamples behind each interval, and draws of a calibrated model.
+        permutations: Of the rows, behind the p-values of slices.
+        null: Whether to show, too, how often slices are found where there are none, and what the slices' differences are in a model with random weights: one more pass.
+        seed: Of the resampling, the permutations and random weights.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -643,6 +732,7 @@ def explain(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -676,6 +766,7 @@ def explain(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -704,6 +795,7 @@ def features(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -734,6 +826,7 @@ def features(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -777,6 +870,7 @@ def finetune(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -825,6 +919,7 @@ def finetune(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -859,6 +954,7 @@ def freeze(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -893,6 +989,7 @@ def freeze(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -924,6 +1021,7 @@ def geometry(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -959,6 +1057,7 @@ def geometry(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -992,6 +1091,7 @@ def importance(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1028,6 +1128,7 @@ def importance(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1067,6 +1168,7 @@ def lottery(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1106,6 +1208,7 @@ def lottery(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1149,6 +1252,7 @@ def patterns(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1181,6 +1285,7 @@ def patterns(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1216,6 +1321,7 @@ def probe(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1254,6 +1360,7 @@ def probe(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1281,6 +1388,7 @@ def project(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1309,6 +1417,7 @@ def project(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1340,6 +1449,7 @@ def prune(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1375,6 +1485,7 @@ def prune(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1411,6 +1522,7 @@ def redundancy(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1450,6 +1562,7 @@ def redundancy(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1482,6 +1595,7 @@ def relations(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1519,6 +1633,7 @@ def relations(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1548,6 +1663,7 @@ def scratch(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1577,6 +1693,7 @@ def scratch(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1605,6 +1722,7 @@ def sentences(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1636,6 +1754,7 @@ def sentences(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1677,6 +1796,7 @@ def shrink(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1722,6 +1842,7 @@ def shrink(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1754,6 +1875,7 @@ def similarity(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1788,6 +1910,7 @@ def similarity(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1815,6 +1938,7 @@ def states(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1844,6 +1968,7 @@ def states(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1881,6 +2006,7 @@ def structure(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1919,6 +2045,7 @@ def structure(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
@@ -1953,6 +2080,7 @@ def truncate(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1988,6 +2116,7 @@ def truncate(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.

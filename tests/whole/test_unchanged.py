@@ -26,6 +26,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "relations": {"repeats": 100, "least": 5},
     "redundancy": {"repeats": 100, "tokens": 200, "pairs": 2},
     "ablate": {},
+    "errors": {"repeats": 100, "permutations": 99},
     "importance": {"steps": 2, "random": 2},
     "prune": {"force": True},
     "erase": {"random": 2, "words": 100, "texts": 10, "repeats": 100, "layers": (1,), "task": "demo/sentiment"},

@@ -105,7 +105,7 @@ def _calibration(
     how: dict[str, Any] = {"repeats": config.repeats, "seed": config.seed}
     forms = {"model": (1.0, calibration(decided, **how))}
     if held_out is not None:
-        found.temperature = fitted_temperature(held_out)
+        found.temperature, found.fitted_on = fitted_temperature(held_out), len(held_out)
         forms["fitted"] = (found.temperature, calibration(at_temperature(decided, found.temperature), **how))
     found.calibration, found.fitted = forms["model"][1], forms["fitted"][1] if "fitted" in forms else None
     found.kept = risk_coverage(decided, **how)
@@ -166,11 +166,14 @@ def _slices(
     kept = _listed(slices, compared)
     tables = [_slice_table(slices, by, one.tests, kept) for by, one in compared.items()]
     table = pd.concat(tables, ignore_index=True)
-    whole = {"slices": table, "row_slices": row_slices_table(slices.take(kept), said.examples, config.rows)}
+    further = {}
     if config.null:
         table["random_weights"] = _random_weights(model, task, slices, values, config)[:, kept].ravel()
-        whole[null_panel.TABLE] = _nothing(slices, values, config)
-    return whole
+        further[null_panel.TABLE] = _nothing(slices, values, config)
+    order = table["by"].map(list(values).index)
+    table = table.assign(order=order).sort_values(["order", "p_adjusted", "p"], kind="stable", ignore_index=True)
+    rows = row_slices_table(slices.take(kept), said.examples, config.rows)
+    return {"slices": table.drop(columns="order"), "row_slices": rows, **further}
 
 
 def _listed(slices: RowSlices, compared: dict[str, _Compared]) -> np.ndarray:

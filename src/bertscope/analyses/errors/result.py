@@ -38,6 +38,8 @@ class Found:
     calibration: Calibration | None = None
     fitted: Calibration | None = None
     temperature: float = 1.0
+    fitted_on: int = 0
+    """How many decisions of validation it was fitted on."""
     kept: RiskCoverage | None = None
     tried: int = 0
 
@@ -86,22 +88,22 @@ def _calibration_numbers(found: Found) -> list[Number]:
         return Number(key, of.value, of.low, of.high, n, unit)
 
     numbers = [
-        number("calibration_error", one.error, "share"),
-        number("calibrated", one.expected, "share"),
-        number("calibration_excess", one.excess, "share"),
-        number("overconfidence", one.over, "share"),
-        number("brier", one.brier, "score"),
+        number("calibration_error", one.error, ""),
+        number("calibrated", one.expected, ""),
+        number("calibration_excess", one.excess, ""),
+        number("overconfidence", one.over, ""),
+        number("brier", one.brier, ""),
     ]
     if other is not None:
         numbers += [
-            number("temperature", found.temperature, "factor"),
-            number("calibration_error_fitted", other.error, "share"),
-            number("overconfidence_fitted", other.over, "share"),
+            Number("temperature", found.temperature, n=found.fitted_on),
+            number("calibration_error_fitted", other.error, ""),
+            number("overconfidence_fitted", other.over, ""),
         ]
     return [
         *numbers,
-        number("kept_accuracy", kept.at(COVERAGE), "accuracy"),
-        number("risk_area", kept.area, "risk"),
+        number("kept_accuracy", kept.at(COVERAGE), ""),
+        number("risk_area", kept.area, ""),
     ]
 
 
@@ -114,7 +116,7 @@ def _slice_numbers(found: Found, slices: pd.DataFrame) -> list[Number]:
             # The largest of those that were found has no interval: it was picked.
             most = certain.loc[certain["difference"].abs().idxmax()]
             of = {"by": str(by), "slice": most["slice"]}
-            numbers.append(Number("largest_slice", float(most["difference"]), n=int(most["n"]), unit=str(by), of=of))
+            numbers.append(Number("largest_slice", float(most["difference"]), n=int(most["n"]), of=of))
     return numbers
 
 
@@ -164,7 +166,8 @@ def _seen(model: Encoder, task: Task) -> str:
 
 def _figures(task: Task, found: Found, tables: Mapping[str, pd.DataFrame]) -> list[Figure]:
     figures = []
-    what = "word" if task.test.words is not None else "text"
+    several = found.calibration is not None and found.calibration.decisions > len(task.test)
+    what = "word" if several else "text"
     if "confusion" in tables:
         figures.append(Figure(
             "heatmap", "confusion", x="predicted", y="gold", value="share", key="confusion",
@@ -239,8 +242,7 @@ def sentence(result: Result) -> Statement | None:
         told.append(f"the calibration error is {how}{certain}")
         over = Estimate(row["overconfidence"], row["overconfidence_low"], row["overconfidence_high"])
         told.append(f"confidence minus accuracy is {sure(over, percent)}")
-    tried = int(result["slices_tried"].value)
-    by = result.numbers(key="slices_found")[0]
-    what = "by what is right or wrong" if by.of["by"] == "right" else "by the loss"
-    told.append(f"of {tried} slices {counted(int(by.value), 'differs', 'differ')} {what} (p < .05, max-T)")
+    for by in result.numbers(key="slices_found")[:1]:  # by what is right, where anything is
+        what = "by what is right or wrong" if by.of["by"] == "right" else "by the loss"
+        told.append(f"of {by.n} slices {counted(int(by.value), 'differs', 'differ')} {what} (p < .05, max-T)")
     return Statement(f"Its {'; '.join(told)}.", score.value, decimals)
