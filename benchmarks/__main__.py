@@ -16,6 +16,7 @@ NAMES = {
     "ablation": "the scan of heads",
     "attention": "five questions about attention in one pass",
     "memory": "the peak memory of those questions as the corpus grows",
+    "explain": "integrated gradients beside captum (needs it, or --captum)",
     "training": "fine-tuning beside Hugging Face's Trainer (needs accelerate)",
     "frozen": "fine-tuning with half of the layers frozen, run every step or once",
     "reading": "files of labelled texts",
@@ -79,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", type=_positive, help="sentences; by default what each benchmark is about")
     heads = "heads of each layer that ablation's baselines run (default 1)"
     parser.add_argument("--heads", type=_positive, default=1, help=heads)
+    parser.add_argument("--captum", type=Path, metavar="FOLDER", help="where captum is, if it isn't installed")
     shrunk = parser.add_argument_group("shrink")
     shrunk.add_argument("--tuned", nargs="+", default=[], metavar="FOLDER=TASK", help="models, and what they do")
     shrunk.add_argument("--store", type=Path, default=Options.store, help="where the answers are kept")

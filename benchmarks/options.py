@@ -35,6 +35,9 @@ class Options:
     epochs: int | None = None
     """How often it goes through the training set; None is what the recipe says."""
 
+    captum: Path | None = None
+    """The folder in which captum is, where it isn't installed."""
+
     def size(self, full: int, quick: int) -> int:
         return quick if self.quick else full
 

@@ -48,10 +48,10 @@ def _examples(texts: list[Any], pair: str | None) -> Examples:
 
 def _is_text(name: str) -> bool:
     """Whether it can't be meant for a file, a folder, or a task's name."""
-    if len(name.split()) < 2 and name.strip():
+    if len(name.split()) == 1:
         return False
     try:
-        return not Path(name).exists()
+        return not name.strip() or not Path(name).exists()
     except (OSError, ValueError):  # too long for a name, or has a zero byte
         return True
 

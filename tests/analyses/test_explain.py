@@ -1,0 +1,306 @@
+"""`explain`: every kind of output, a text in the place of data, and the mistakes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cosine_similarity
+
+import bertscope
+import toy
+from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.data.given_text import given_text
+from planted_kinds import PLANTED
+from planted_outputs import BAD, GOOD
+from six_sentences import SENTENCES
+
+SIGNS = {*GOOD, *BAD}
+
+
+@pytest.fixture(scope="module")
+def planted(_pocket):
+    made = {kind: (one.task(10), one.model(_pocket.tokenizer)) for kind, one in PLANTED.items()}
+    return made.__getitem__
+
+
+def strongest(words):
+    """Of each row's targets, the word that did most."""
+    return words.loc[words.groupby(["row", "target"])["attribution"].apply(lambda values: values.abs().idxmax())]
+
+
+# Without the word that an answer points at, or whose governor is asked for, as much is lost.
+_BY_LEAVING_OUT = [kind for kind in PLANTED if kind not in ("masked", "spans", "trees")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [
+        *((kind, "integrated") for kind in PLANTED if kind != "masked"),
+        *((one, "leave_out") for one in _BY_LEAVING_OUT),
+    ],
+)
+def test_what_a_planted_model_reads_is_found_in_every_text(planted, kind, method):
+    task, model = planted(kind)
+    result = bertscope.explain(model, task, method=method, word=2 if kind == "trees" else 0)
+    words, targets = result.tables["words"], result.tables["targets"]
+    if kind == "several":  # the first label is every text's, whatever it says
+        targets = targets[targets["of"] != "any"]
+        words = words.merge(targets[["row", "target"]])
+    assert set(targets["row"]) == set(task.test.ids)
+    assert set(strongest(words)["text"]) <= SIGNS
+    assert result.subject == {"task": "planted"}
+
+
+def test_masked_words_are_explained_by_those_they_are_guessed_from(planted):
+    task, model = planted("masked")
+    result = bertscope.explain(model, task)
+    words = strongest(result.tables["words"]).merge(result.tables["targets"])
+    assert [of.partition(",")[0] for of in words["of"]] == words["text"].tolist()
+
+
+def test_a_typed_mask_is_what_is_explained(planted):
+    _, model = planted("masked")
+    result = bertscope.explain(model, "house house [MASK] house")
+    assert result.tables["targets"]["of"].tolist() == ["house, masked piece 1"]
+    assert result.tables["words"]["text"].tolist() == ["house"] * 3
+    wanted = bertscope.explain(model, "house house [MASK] house", of="road").tables["targets"]
+    assert wanted["of"].tolist() == ["road, masked piece 1"]
+
+
+# What is explained, against the library's own outputs
+
+
+def whole(result, row):
+    targets = result.tables["targets"]
+    return targets[targets["row"] == row]["whole"].to_numpy()
+
+
+def said(model, *texts, base=False):
+    coded = model.tokenizer(*texts, return_tensors="pt").to(model.device)
+    with torch.no_grad():
+        return (model.model.base_model if base else model.model)(**coded)
+
+
+def test_the_tag_of_each_word(planted):
+    task, model = planted("tokens")
+    logits = said(model, task.test.text[0]).logits[0, 1:-1].double().cpu().numpy()  # a piece each
+    expected = logits.max(1) - logits.min(1)
+    np.testing.assert_allclose(whole(bertscope.explain(model, task), task.test.ids[0]), expected, atol=1e-5)
+    one = bertscope.explain(model, task, word=2, of="B-bad").tables["targets"]
+    assert one["of"].tolist() == [f"B-bad of {text.split()[1]}" for text in task.test.text]
+    assert one["whole"][0] == pytest.approx(logits[1, 0] - logits[1, 1], abs=1e-5)
+
+
+def test_tags_outside_are_left_out_unless_they_are_asked_for(planted):
+    _, model = planted("tokens")
+    names = model.model.config.id2label
+    model.model.config.id2label = {0: "O", 1: "B-good"}
+    try:
+        texts = ["good old house", "bad old house"]
+        found = bertscope.explain(model, texts)
+        assert found.tables["targets"]["of"].tolist() == [f"B-good of {word}" for word in texts[0].split()]
+        assert any("1 texts have no word, or nothing that is predicted" in note for note in found.notes)
+        every = bertscope.explain(model, texts, words="all").tables["targets"]
+        assert every["of"].tolist()[3:] == [f"O of {word}" for word in texts[1].split()]
+        with pytest.raises(UserError, match="no text has both a word and a prediction"):
+            bertscope.explain(model, texts[1:])
+    finally:
+        model.model.config.id2label = names
+
+
+def test_the_answer_s_start_and_end(planted):
+    task, model = planted("spans")
+    result = bertscope.explain(model, task)
+    found = said(model, task.test.text[0], task.test.pair[0])
+    start, end = task.test.answers[0][0]
+    assert result.tables["targets"]["of"][0] == f"answer: {task.test.pair[0][start:end]}"
+    first = len(model.tokenizer(task.test.text[0]).input_ids) + len(task.test.pair[0][:start].split())
+    expected = float(found.start_logits[0, first] + found.end_logits[0, first])
+    assert whole(result, task.test.ids[0])[0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_candidate_above_the_others(planted):
+    task, model = planted("choices")
+    result = bertscope.explain(model, task)
+    for row in range(3):
+        scores = [float(_score(model, task.test.text[row], text)) for text in task.test.choices[row]]
+        right = task.test.label[row]
+        others = [score for place, score in enumerate(scores) if place != right]
+        assert result.tables["targets"]["of"][row] == f"candidate {right + 1}"
+        assert result.tables["targets"]["whole"][row] == pytest.approx(scores[right] - np.mean(others), abs=1e-5)
+        words = result.tables["words"]
+        read = " ".join(words[words["row"] == task.test.ids[row]]["text"])
+        assert read == " ".join([task.test.text[row], *task.test.choices[row]])
+    third = bertscope.explain(model, task, of="3").tables["targets"]  # which every second row has
+    assert third["row"].tolist() == [
+        one for one, texts in zip(task.test.ids, task.test.choices, strict=True) if len(texts) == 3
+    ]
+
+
+def _score(model, text, candidate):
+    coded = model.tokenizer(text, candidate, return_tensors="pt").to(model.device)
+    with torch.no_grad():
+        return model.model(**{name: tensor[None] for name, tensor in coded.items()}).logits[0, 0]
+
+
+def test_the_cosine_of_two_texts(planted):
+    task, model = planted("vectors")
+    result = bertscope.explain(model, task)
+    own = model.sentence
+    vectors = []
+    for text in (task.test.text[0], task.test.pair[0]):
+        states = said(model, text, base=True).last_hidden_state
+        inside = states[:, 1:-1].mean(1) if own is None else own(states, torch.ones_like(states[..., 0]))
+        vectors.append(inside)
+    expected = float(cosine_similarity(*vectors))
+    assert whole(result, task.test.ids[0])[0] == pytest.approx(expected, abs=1e-5)
+    words = result.tables["words"]
+    read = " ".join(words[words["row"] == task.test.ids[0]]["text"])
+    assert read == f"{task.test.text[0]} {task.test.pair[0]}"
+
+
+def test_a_governor_above_the_others(planted):
+    task, model = planted("trees")
+    result = bertscope.explain(model, task, word=1)
+    targets = result.tables["targets"]
+    assert targets["of"].tolist() == [f"root governs {text.split()[0]}" for text in task.test.text]
+    text = task.test.text[0]
+    states = said(model, text).last_hidden_state  # a piece each
+    with torch.no_grad():
+        arcs = model.model.parser.arcs(states[:, :-1])[0, 0].double()
+    others = torch.cat([arcs[2:]])  # not above the root, and not itself
+    assert targets["whole"][0] == pytest.approx(float(arcs[0] - others.mean()), rel=1e-5)
+
+
+def test_one_output_is_explained_towards_its_label(planted):
+    task, model = planted("one_logit")
+    found = bertscope.explain(model, task).tables["targets"]
+    assert found["of"].tolist() == [task.labels[label] for label in task.test.label]
+    logits = [float(said(model, text).logits[0, 0]) for text in task.test.text]
+    np.testing.assert_allclose(found["whole"], np.abs(logits), atol=1e-5)
+
+
+def test_labels_that_are_given(planted):
+    task, model = planted("several")
+    found = bertscope.explain(model, task).tables["targets"]
+    for row, label in zip(task.test.ids, task.test.label, strict=True):
+        given = [name for name, there in zip(task.labels, label, strict=True) if there]
+        assert found[found["row"] == row]["of"].tolist() == given
+    alone = bertscope.explain(model, [task.test.text[0]]).tables["targets"]
+    assert alone["of"].tolist() == found[found["row"] == task.test.ids[0]]["of"].tolist()
+
+
+# A text in the place of data
+
+
+def test_a_text_a_pair_and_lists(toy_model):
+    result = bertscope.explain(toy_model, "the food was good and cold")
+    words = result.tables["words"]
+    assert words["text"].tolist() == ["the", "food", "was", "good", "and", "cold"]
+    assert words["word"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert result["texts"].value == 1 and result["top_word_share"].low is None
+    again = bertscope.explain(toy_model, text="the food was good and cold").tables["words"]
+    assert again.equals(words)
+    pair = bertscope.explain(toy_model, "the food was good", text_pair="it was bad").tables["words"]
+    assert pair["text"].tolist() == ["the", "food", "was", "good", "it", "was", "bad"]
+    pairs = bertscope.explain(toy_model, [("the food was good", "it was bad"), ("good", "bad")]).tables["words"]
+    np.testing.assert_allclose(pairs[pairs["row"] == "1"]["attribution"], pair["attribution"], atol=1e-5)
+    both = bertscope.explain(toy_model, ["good", "the food was bad"])
+    assert both.tables["targets"]["row"].tolist() == ["1", "2"]
+
+
+def test_a_word_that_was_learnt_is_found(toy_model, toy_task):
+    found = strongest(bertscope.explain(toy_model, toy_task, sample=40, method="leave_out").tables["words"])
+    assert found["text"].isin(["good", "bad"]).mean() > 0.8
+
+
+def test_a_sample_is_drawn_by_ids(toy_model, toy_task):
+    result = bertscope.explain(toy_model, toy_task, sample=7, method="gradient")
+    assert result.tables["targets"]["row"].nunique() == 7
+    assert "7 of 128 texts are explained, by a hash of their ids" in result.notes
+    assert result["texts"].value == 7
+    other = bertscope.explain(toy_model, toy_task, sample=7, method="gradient", seed=1)
+    assert set(other.tables["targets"]["row"]) != set(result.tables["targets"]["row"])
+
+
+def test_words_that_arent_read_are_said(tiny):
+    result = bertscope.explain(tiny, ["good " * 100, "bad"], method="gradient")
+    assert any("words of 1 texts aren't read" in note for note in result.notes)
+    assert len(result.tables["words"]) == 62 + 1
+
+
+def test_texts_that_dont_add_up_are_counted(tiny, texts, monkeypatch):
+    assert bertscope.explain(tiny, texts)["missed_share"].value == 0
+    monkeypatch.setattr("bertscope.models.attribution._SHARE", 0.0)
+    monkeypatch.setattr("bertscope.models.attribution._OF_SPREAD", 0.0)
+    result = bertscope.explain(tiny, texts.take([0, 1]), nodes=512)  # rounding remains
+    assert result["missed_share"].value == 1
+    assert "the words of 2 of 2 predictions don't add up with 512 points" in result.notes
+
+
+def test_given_text_leaves_names_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my texts.txt").write_text("one\n")
+    assert given_text("my texts.txt", {}) == ("my texts.txt", {})
+    assert given_text("no file", {})[0].text == ("no file",)
+    assert given_text("", {})[0].text == ("",)
+    assert given_text("file.csv", {"text": "review"}) == ("file.csv", {"text": "review"})
+    with pytest.raises(UserError, match="a text is given twice"):
+        given_text("a text", {"text": "another"})
+    with pytest.raises(UserError, match="nothing to read is given"):
+        given_text(None, {})
+
+
+# Mistakes
+
+
+def test_mistakes(tiny, toy_model, toy_task, pocket):
+    with pytest.raises(UserError, match=r"has no label 'god'; did you mean 'good'\?"):
+        bertscope.explain(toy_model, toy_task, of="god")
+    with pytest.raises(UserError, match="says nothing of single words; leave out word=2"):
+        bertscope.explain(toy_model, toy_task, word=2)
+    with pytest.raises(UserError, match="the text is empty; give one with words"):
+        bertscope.explain(tiny, [" "])
+    with pytest.raises(UserError, match=r"unknown method|method is 'saliency'"):
+        bertscope.explain(tiny, list(SENTENCES), method="saliency")
+    with pytest.raises(UserError, match="nodes is 513; it can be at most 512"):
+        bertscope.explain(tiny, list(SENTENCES), nodes=513)
+    with pytest.raises(UserError, match="the vocabulary of pocket has no piece 'xyzzyx'"):
+        bertscope.explain(pocket, "the [MASK] house", of="xyzzyx")
+
+
+def test_a_number_has_no_labels_to_choose_from(planted):
+    for kind in ("regression", "spans", "vectors", "trees"):
+        task, model = planted(kind)
+        with pytest.raises(UserError, match="gives no labels to choose from; leave out of='good'"):
+            bertscope.explain(model, task, of="good")
+    task, model = planted("choices")
+    with pytest.raises(UserError, match="give the number of a candidate"):
+        bertscope.explain(model, task, of="good")
+    with pytest.raises(UserError, match="no text has both"):
+        bertscope.explain(model, task, of="9")
+
+
+def test_the_command(command, model):
+    code, out, err = command("explain", model, "--text", "the old house was good", "--method", "leave_out")
+    assert code == 0 and "texts explained" in out, err
+    code, out, err = command("explain", model, "--text", "one text", "--text-pair", "another", "--json")
+    assert code == 0 and '"texts"' in out, err
+    code, _, err = command("explain", model)
+    assert code == 2 and "nothing to read is given; name a task or a file of texts, or give a text" in err
+
+
+def test_the_command_reads_columns_of_data(command, model, tmp_path):
+    path = toy.write_reviews(tmp_path / "mine.csv", 40)
+    path.write_text(path.read_text().replace("text,label", "review,label", 1))
+    code, out, err = command("explain", model, "--on", path, "--text", "review", "--method", "gradient")
+    assert code == 0 and "texts explained" in out, err
+
+
+def test_stored_answers_are_found_again(tiny, tmp_path):
+    first = bertscope.explain(tiny, Examples(("a",), ("good food",)), store=tmp_path / "store", method="gradient")
+    again = bertscope.explain(tiny, Examples(("a",), ("good food",)), store=tmp_path / "store", method="gradient")
+    assert again.tables["words"].equals(first.tables["words"])
+    assert again.provenance == first.provenance
