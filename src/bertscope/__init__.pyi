@@ -28,6 +28,7 @@ from bertscope.analyses.similarity.question import SimilarityConfig as Similarit
 from bertscope.analyses.states.measure import States
 from bertscope.analyses.states.question import StatesConfig as StatesConfig
 from bertscope.analyses.structure.question import StructureConfig as StructureConfig
+from bertscope.analyses.versus.question import VersusConfig as VersusConfig
 from bertscope.core.errors import BugError as BugError
 from bertscope.core.errors import UserError as UserError
 from bertscope.core.examples import Examples as Examples
@@ -238,8 +239,8 @@ def ablate(
     Each part, or named set of parts, is switched off alone, and the model's score and loss on the test set are
     compared with those when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
     accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm). How far predictions
-    move and how many flip stand beside, and how reliable each ranking of parts is: where the score's reliability is
-    under .5, the loss is told first.
+    move and how many flip stand beside, which of them flip without which part, and how reliable each ranking of parts
+    is: where the score's reliability is under .5, the loss is told first.
 
     With --null: how often something is found where whole and ablated outputs are exchanged row by row at random; beside it the same of random weights, and what a random part of the same rank and norm costs in a head's place.
 
@@ -890,7 +891,7 @@ def finetune(
     trained, are taken as they are. The validation set is scored after each epoch and the test set before and after.
     Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and a training
     that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs` has the
-    tuned model's outputs for the test set.
+    tuned model's outputs for the test set, its table `rows` what is predicted of each row before and after.
 
     Args:
         recipe: Epochs, learning rate and warm-up where they aren't given. paper: 3, 2e-5 and none, as for bert-base; pocket: 4, 3e-4 and 10%, for small encoders; auto: pocket under 384 hidden units, else paper.
@@ -2126,4 +2127,72 @@ def truncate(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def versus(
+    a: ModelLike,
+    b: ModelLike,
+    task: DataLike,
+    config: VersusConfig | None = None,
+    *,
+    words: bool = True,
+    repeats: int = 2000,
+    permutations: int = 9999,
+    null: bool = False,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """What does another model fix and break?
+
+    Both models answer the test set, and each row is fixed, broken, right in both or wrong in both. Whether more is
+    fixed than broken is tested exactly (McNemar's test); of metrics that are no share of rows, and of the loss, by
+    exchanging the two models' answers row by row. Recall, precision and F1 of each label stand side by side, with
+    paired intervals, corrected over labels (Holm); slices of the rows in which more changes than elsewhere are looked
+    for (max-T, corrected for all that are tried). Beside it how far the two agree beyond chance, and the calibration
+    of both. A model is a folder, a hub id or an ONNX file: a model and its cut, pruned or int8 self, two seeds, two
+    models of one label set.
+
+    With --null: how often something is found where the answers of A and B are exchanged row by row at random (for slices: the rows' changes are permuted); beside it what an answer without reading would fix and break of A's rows.
+
+    Args:
+        words: Whether rows are also looked at by the words that they hold: those in 2% to 50% of the texts.
+        repeats: Bootstrap resamples behind each interval.
+        permutations: Random exchanges of the two models' answers behind each p-value that isn't exact, and permutations of the rows behind those of slices.
+        null: Whether to show, too, how often the tests find something where there is nothing, and what an answer without reading would fix and break.
+        seed: Of the resampling and the exchanges; the models' answers have nothing random in them.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """

@@ -3,6 +3,7 @@ there is nothing to find."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,12 +88,12 @@ def label_table(pair: Pair) -> pd.DataFrame | None:
     return table
 
 
-def findings_of_nothing(pair: Pair, draws: int) -> dict[tuple[str, str], np.ndarray]:
+def findings_of_nothing(pair: Pair, draws: int) -> dict[Hashable, np.ndarray]:
     """How many of the tests of each family find something in each draw [draws] where the answers of the two models
     are exchanged row by row at random: by family and measure."""
     how: dict[str, Any] = {"draws": draws, "permutations": pair.how.permutations, "seed": pair.how.seed}
     coins = np.random.default_rng(pair.how.seed).choice([-1.0, 1.0], size=(draws, len(pair)))
-    output, found = pair.a.output, dict[tuple[str, str], np.ndarray]()
+    output, found = pair.a.output, dict[Hashable, np.ndarray]()
     p: dict[str, np.ndarray] = {}
     better = np.nan_to_num(pair.better)
     if not np.isnan(pair.better).all():

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
 
 LEVEL = 0.05
+_ROUNDING = 1e-12  # two sums of the same numbers may differ by so much
 OUTCOMES = ("fixed", "broken", "both_right", "both_wrong")
 BY_LOSS = ("nearer", "further", "same")
 """What can become of a row that is right or wrong, and of one that is neither: then by its loss."""
@@ -181,7 +182,9 @@ def _effect(pair: Pair, value: Any, moments: np.ndarray, *, permutations: int | 
         value, moments[0], moments[1:], repeats=how.repeats, seed=how.seed,
         permutations=how.permutations if permutations is None else permutations,
     )  # fmt: skip
-    return {"change": one.effect.item(), "low": one.low.item(), "high": one.high.item(), "p": one.p.item()}
+    ends = {"change": one.effect, "low": one.low, "high": one.high}
+    told = {name: float(np.where(np.abs(each) < _ROUNDING, 0.0, each).item()) for name, each in ends.items()}
+    return {**told, "p": one.p.item()}
 
 
 def agreement(pair: Pair) -> dict[str, tuple[float, float, float]]:

@@ -71,6 +71,16 @@ def seeds(count: int) -> str:
     return "1 seed" if count == 1 else f"{count} seeds"
 
 
+def p_told(p: float) -> str:
+    """
+    >>> p_told(0.0004), p_told(0.0312), p_told(1.0)
+    ('p < .001', 'p = .031', 'p = 1')
+    """
+    if p < 0.001:
+        return "p < .001"
+    return "p = 1" if p >= 0.9995 else f"p = {p:.3f}".replace("0.", ".", 1)
+
+
 def runs(row: pd.Series) -> str:
     return seeds(int(row["runs"]))
 

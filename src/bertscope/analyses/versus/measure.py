@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -123,7 +123,7 @@ def _decided(both: Sequence[Asked]) -> list[Asked]:
     for whole, form in ((a, b), (b, a)):
         if is_form(form.model, whole.model):
             whole = whole.decided()
-            held = f"{form.model.name} is a form of {whole.model.name}, and held to its threshold"
+            held = "{} is a form of {}, and held to its threshold".format(*("BA" if form is b else "AB"))
             form = replace(form, task=replace(form.task, threshold=whole.task.threshold, notes=(
                 *form.task.notes, *whole.task.notes[len(form.task.notes):], held)))  # fmt: skip
             return [whole, form] if whole.model is a.model else [form, whole]
@@ -148,9 +148,9 @@ def is_form(form: Scorer, whole: Scorer) -> bool:
 
 def _outputs_tell(task: Task) -> bool:
     """Whether losses follow from what is kept of outputs."""
-    nothing = np.zeros((0, *task.output.width(task.test)))
+    one = task.test.take([0])
     try:
-        task.output.losses(nothing, task.output.gold(task.test.take([])))
+        task.losses(task.blind_outputs(one), one)
     except OnlyTheModelSays:
         return False
     return True
@@ -215,7 +215,7 @@ def _blind(pair: Pair, task: Task, groups: dict[str, np.ndarray]) -> pd.Series:
 
 def _nothing(pair: Pair, slices: RowSlices) -> pd.DataFrame:
     """The null panel: the two models' answers exchanged row by row; of slices, the rows' changes permuted."""
-    found: dict[Hashable, np.ndarray] = {**findings_of_nothing(pair, null_panel.DRAWS)}
+    found = findings_of_nothing(pair, null_panel.DRAWS)
     if len(slices):
         how = {"draws": null_panel.DRAWS, "permutations": pair.how.permutations, "seed": pair.how.seed}
         lowest = lowest_p_of_nothing(_changes(pair), slices.member, **how)

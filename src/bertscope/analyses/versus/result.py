@@ -16,7 +16,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.model_record import by_key, records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, in_points, points, sure
+from bertscope.core.statement import Statement, in_points, p_told, points, sure
 from bertscope.core.words import model_names
 from bertscope.data.answers_in_words import gold_in_words, predicted_in_words
 
@@ -216,10 +216,10 @@ def sentence(result: Result) -> Statement | None:
     if "rows" not in by.index:
         told = f"{names[1]} beside {names[0]}"
     elif told:
-        told = f"{told} ({_p(by.loc['rows', 'p'])}){_most(result)}"
+        told = f"{told} ({p_told(by.loc['rows', 'p'])}){_most(result)}"
     else:
         return Statement(f"{names[1]} and {names[0]} do equally well on every row.", change.value, in_points)
-    return Statement(f"{told}; {score} ({_p(by.loc['score', 'p'])}).", change.value, in_points)
+    return Statement(f"{told}; {score} ({p_told(by.loc['score', 'p'])}).", change.value, in_points)
 
 
 def _outcome(result: Result, names: Sequence[str]) -> str:
@@ -253,9 +253,5 @@ def _most(result: Result) -> str:
     if (most["label"], case) in of.index:
         share = of[most["label"], case] / max(of["all rows", case], 1)
         part = "most" if share > 0.5 else f"{of[most['label'], case]:,}"
-        return f", {part} of what is {case} in class {most['label']} ({recall}, {_p(most['p_holm'])} corrected)"
-    return f", above all in {most['label']} ({recall}, {_p(most['p_holm'])} corrected)"
-
-
-def _p(p: float) -> str:
-    return "p < .001" if p < 0.001 else "p = 1" if p >= 0.9995 else f"p = {p:.3f}".replace("0.", ".", 1)
+        return f", {part} of what is {case} in class {most['label']} ({recall}, {p_told(most['p_holm'])} corrected)"
+    return f", above all in {most['label']} ({recall}, {p_told(most['p_holm'])} corrected)"

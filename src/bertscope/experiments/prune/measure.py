@@ -19,6 +19,7 @@ from bertscope.core.progress import progress
 from bertscope.core.result import Result
 from bertscope.core.step import FORMAT
 from bertscope.data.task import Task
+from bertscope.experiments.changed_answers import changed_answers
 from bertscope.experiments.prune.question import METHODS, PruneConfig
 from bertscope.experiments.prune.result import Tested, part_table, prune_result, weight_table
 from bertscope.experiments.prune.stopping import Bar, Stops
@@ -186,8 +187,9 @@ class Pruning:
             weight_table(self.encoder, split(self.encoder, kept)) if method == "m" else part_table(self._units, kept)
         )
         tested = Tested(
-            task.score(predicted), task.score(rest), bar.standing(task.moments(rest)).above, predicted.truncated
-        )
+            task.score(predicted), task.score(rest), bar.standing(task.moments(rest)).above, predicted.truncated,
+            changed_answers(task, predicted, {"pruned": rest}),
+        )  # fmt: skip
         return prune_result(
             self.encoder, task, self._steps_table(), self._stops.kept, kept, survivors, tested,
             bar=self.bar, truncated=self._log.rows[0]["truncated"], config=self.config,

@@ -51,7 +51,7 @@ prune = Question(
     config=PruneConfig,
     inputs={"model": MODEL, "task": TASK},
     scoring=Scoring(),
-    version=2,
+    version=3,
     main="left",
     better="lower",
     numbers={
@@ -61,6 +61,16 @@ prune = Question(
         "score": "{arm}, test",
         "above_bar": "above what must be reached, test",
         "chance": "chance",
+        "fixed": "rows fixed, test",
+        "broken": "rows broken, test",
+    },
+    columns={
+        "changed_by_label": {
+            "a": "of the full model",
+            "b": "of the pruned one",
+            "low, high": "95% interval of the change, paired",
+        },
+        "versus": {"flips": "the share of rows that get another answer"},
     },
     words={"phase": {"heads_and_mlps": "heads and MLPs", "mlps": "MLPs"}},
     compared="the share of the blocks' weights that still does the task",

@@ -18,6 +18,7 @@ from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent, sure
 from bertscope.core.units import Unit, columns
+from bertscope.experiments.changed_answers import changed_lines, changed_numbers, fixed_and_broken
 from bertscope.experiments.prune.question import PruneConfig, prune
 from bertscope.experiments.prune.stopping import LEVEL
 
@@ -46,6 +47,8 @@ class Tested:
     """How far the pruned model is above what must be reached there, in each resample too, [1 + repeats]."""
     truncated: int
     """How many of its texts the model read in part."""
+    changed: Mapping[str, pd.DataFrame]
+    """What the pruned model answers otherwise."""
 
 
 def prune_result(
@@ -67,7 +70,7 @@ def prune_result(
     sizes = {key: unit for key, unit in _SIZES.items() if key in steps}
     above = drawn_number("above_bar", tested.above, whole.n, whole.metric)
     return prune.result(
-        tables={**survivors, "steps": steps},
+        tables={**survivors, "steps": steps, **tested.changed},
         arrays={"kept": np.packbits(kept), "count": np.array([kept.size])},
         headline=[
             *(drawn_number(key, steps[key].to_numpy(float)[stops], len(task.validation), unit)
@@ -76,6 +79,7 @@ def prune_result(
             tested.pruned.keyed("score", arm="pruned"),
             above,
             Number("chance", whole.chance, n=whole.n, unit=whole.metric),
+            *changed_numbers(tested.changed),
         ],
         figures=[_trajectory(task, bar, config), _survivors(config)],
         models=records([encoder]),
@@ -86,6 +90,7 @@ def prune_result(
             f"masks are chosen on the validation set ({_rule(config)}; {STOPS[config.stop]} is kept); the test set "
             "is only scored",
             *_misses(above),
+            *(f"answers that change: {line}" for line in changed_lines(tested.changed, {})),
             *_again(steps, stops[0]),
             *cautions(encoder, task, whole, tested.truncated),
             *_warnings(encoder, task, truncated, bar, config),
@@ -125,7 +130,7 @@ def sentence(result: Result) -> Statement | None:
     told = (
         f"{share} of the blocks' weights still do the task by the validation set; on test they score {score}, "
         f"the full model {whole}: {'more' if above.value >= 0 else 'less'} than must be reached there, "
-        f"{_how_surely(above)} ({result.subject['method']}-pruning)."
+        f"{_how_surely(above)} ({result.subject['method']}-pruning){fixed_and_broken(result, 'pruned')}."
     )
     return Statement(told, left.value, percent)
 

@@ -12,6 +12,7 @@ import transformers
 
 import bertscope
 from bertscope.core.result import Result
+from bertscope.experiments.changed_answers import changed_lines
 from bertscope.experiments.comparison import WHOLE, texts_at_a_time
 from bertscope.experiments.shrink.usage import opening, usage_of
 from bertscope.models.surgery import is_plain
@@ -39,6 +40,8 @@ def card(result: Result, encoder: Encoder, *, onnx: bool, pairs: bool = False) -
         f"{whole.name}, cut for {subject['task']} by `bertscope shrink` (target: {subject['target']}).",
         "## What it cost",
         _models(result),
+        "## What changed in its answers",
+        *_changed(result),
         "## What was cut",
         _layers(result),
         "## How to use it",
@@ -66,6 +69,14 @@ def _models(result: Result) -> str:
         for row in result.tables["models"].to_dict("records")
     ]  # fmt: skip
     return _table(["model", "parameters", "MB", *map(texts_at_a_time, texts), metric, "change", "kept"], rows)
+
+
+def _changed(result: Result) -> list[str]:
+    """Rows of the test set that are fixed and broken, and what that is by label."""
+    names = dict(result.tables["models"][["arm", "model"]].itertuples(index=False))
+    lines = "\n".join(f"- {line}" for line in changed_lines(result.tables, names))
+    how = "Rows are compared one by one with the whole model's; p is McNemar's exact one, corrected for the models."
+    return [lines, how]
 
 
 def _kept(row: dict[Hashable, Any]) -> str:

@@ -19,7 +19,8 @@ from bertscope.core.result import Result
 from bertscope.core.units import Unit
 from bertscope.data.scored import Scores
 from bertscope.data.task import Task
-from bertscope.experiments.comparison import CUT, WHOLE, Contender, measured
+from bertscope.experiments.changed_answers import changed_answers
+from bertscope.experiments.comparison import CUT, INT8, WHOLE, Contender, measured
 from bertscope.experiments.shrink.alternatives import alternatives, names_of
 from bertscope.experiments.shrink.card import card
 from bertscope.experiments.shrink.question import ShrinkConfig, Target
@@ -118,7 +119,9 @@ class Shrinking:
         names = names_of(contenders, times, self.config.batch)
         for table in (models, times):
             table.insert(1, "model", table["arm"].map(names))
-        result = shrink_result(self, found, smaller, models, times)
+        forms = {each.name: each.test for each in contenders if each.name in (CUT, INT8)}
+        changed = changed_answers(self.task, whole.test, forms, seed=self.config.seed)
+        result = shrink_result(self, found, smaller, models, times, changed)
         told = card(result, smaller, onnx=self.config.onnx, pairs=self.task.test.pair is not None)
         (folder / "README.md").write_text(told, encoding="utf-8")
         return result

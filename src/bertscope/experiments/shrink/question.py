@@ -133,7 +133,7 @@ shrink = Question(
         )
     },
     scoring=Scoring(),
-    version=3,
+    version=4,
     main="faster",
     better="higher",
     numbers={
@@ -144,6 +144,16 @@ shrink = Question(
         "change": "change",
         "kept": "kept of the score above chance, {arm}",
         "chance": "chance",
+        "fixed": "rows fixed, {arm}",
+        "broken": "rows broken, {arm}",
+    },
+    columns={
+        "changed_by_label": {
+            "a": "of the whole model",
+            "b": "of the cut one",
+            "low, high": "95% interval of the change, paired",
+        },
+        "versus": {"flips": "the share of rows that get another answer"},
     },
     words={
         "arm": {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent, sure
 from bertscope.core.units import Unit
+from bertscope.experiments.changed_answers import changed_numbers, fixed_and_broken
 from bertscope.experiments.comparison import CUT, INT8, WHOLE, front, texts_at_a_time
 from bertscope.experiments.shrink.costs import block_parameters
 from bertscope.experiments.shrink.question import shrink
@@ -28,9 +30,15 @@ if TYPE_CHECKING:
 
 
 def shrink_result(
-    work: Shrinking, found: Reached, smaller: Encoder, models: pd.DataFrame, times: pd.DataFrame
+    work: Shrinking,
+    found: Reached,
+    smaller: Encoder,
+    models: pd.DataFrame,
+    times: pd.DataFrame,
+    changed: Mapping[str, pd.DataFrame],
 ) -> Result:
-    """The answer, from what was measured of the whole model, the cut one, and their ONNX files."""
+    """The answer, from what was measured of the whole model, the cut one, and their ONNX files; `changed` is what the
+    cut one answers otherwise."""
     left = parts_left(work.encoder, found.off)
     tables = {
         "models": models,
@@ -38,6 +46,7 @@ def shrink_result(
         "layers": _layers(work.encoder, left),
         "trade": _trade(models, times, work.score.chance),
         "costs": pd.DataFrame([vars(found.search.cost)]),
+        **changed,
     }
     if found.steps:
         tables["steps"] = pd.DataFrame(found.search.rows[: found.steps])
@@ -45,7 +54,7 @@ def shrink_result(
     return shrink.result(
         tables=tables,
         arrays=left,
-        headline=_headline(work, share, models, times),
+        headline=[*_headline(work, share, models, times), *changed_numbers(changed)],
         figures=_figures(work, found),
         models=records([work.encoder]),
         subject={"task": work.task.name, "target": str(work.target or "pruned")},
@@ -129,7 +138,7 @@ def sentence(result: Result) -> Statement | None:
         f"{sure(Estimate.of_number(faster), _times)} times as fast ({faster.of['texts']} at a time) with "
         f"{percent(result['left'].value)} of the blocks' parameters; the score changes by {change}"
         f"{''.join(f', which keeps {share} of what is above chance' for share in kept)} "
-        f"(target: {result.subject['target']})."
+        f"(target: {result.subject['target']}){fixed_and_broken(result, CUT)}."
     )
     return Statement(told, faster.value, _times)
 
