@@ -21,6 +21,7 @@ BLOCK = re.compile(r"(<!-- null panels -->\n)(?P<table>.*?)(<!-- end -->)", re.D
 TASK, CORPUS = "demo/sentiment", "demo/corpus"
 SETTINGS: dict[str, dict[str, Any]] = {
     "erase": {"task": TASK, "layers": (0, 2, 4, 6, 8, 10), "texts": 100, "words": 4000},
+    "explain": {"method": "gradient", "sample": 400},
     "redundancy": {"together": ("head:3.1", "head:3.4")},
 }
 """How some are asked: of fewer layers and texts, of some named heads."""

@@ -105,8 +105,8 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
-    """Benjamini and Hochberg's correction: the p-values [..., tests] to compare with the share of findings that may be
-    false, where all of them were tested together and don't speak against each other."""
+    """Benjamini and Hochberg's correction: the p-values to compare with the share of findings that may be false, when
+    all of `p` [..., tests] were tested together and none speaks against another."""
     order, tests = np.argsort(p, axis=-1), p.shape[-1]
     steps = np.take_along_axis(p, order, -1) * tests / np.arange(1, tests + 1)
     corrected = np.empty_like(steps)

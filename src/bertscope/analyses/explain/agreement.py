@@ -29,7 +29,7 @@ def agreements(
     pieces = pieces_of(asked, examples, found)
 
     def sizes(of: ModelOutput) -> np.ndarray:
-        again = attribute(of.encoder, of, examples, found.targets, method=method, nodes=nodes, most_nodes=nodes)
+        again = attribute(of.encoder, of, examples, found.targets, method=method, nodes=nodes)
         if not np.array_equal(again.starts, found.starts) or again.text != found.text:
             raise UserError(
                 f"{of.encoder.name} reads other words than {asked.encoder.name}; give a model with the same tokenizer"
@@ -38,9 +38,9 @@ def agreements(
 
     own, known = np.abs(found.values) / pieces, dict[str, np.ndarray]()
     if asked.output is not None:
-        twins = [sizes(model_output(asked.with_random_weights(seed + draw), asked.output)) for draw in range(2)]
-        known["random_weights"] = spearman(own, twins[0], found.owner, len(found))
-        known["two_random"] = spearman(*twins, found.owner, len(found))
+        one, two = (sizes(model_output(asked.with_random_weights(seed + draw), asked.output)) for draw in range(2))
+        known["random_weights"] = spearman(own, one, found.owner, len(found))
+        known["two_random"] = spearman(one, two, found.owner, len(found))
     if other is not None:
         known["other_seed"] = spearman(own, sizes(other), found.owner, len(found))
     return known

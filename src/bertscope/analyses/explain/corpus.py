@@ -1,8 +1,8 @@
 """Which words push each class, over a corpus: the mean attribution of a word over the texts that have it.
 
-Every text has one attribution for each class, whatever it predicts: with two classes those of the one are those of the
-other with the other sign, so that the predictions' own serve; up to eight classes are each explained in every text; of
-more, and of tags, only what is predicted.
+Every text has attributions towards each class, whatever it predicts: with two classes those of the one are those of
+the other with the other sign, so that the predictions' own serve; up to eight classes are each explained in every
+text; of more, and of tags, only what is predicted.
 """
 
 from __future__ import annotations

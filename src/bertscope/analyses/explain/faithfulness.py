@@ -140,8 +140,7 @@ def _lost(
         passes[how] += said.passes
         whole = said.values[: len(more)] if len(more) else whole
         change = whole.reshape(-1, 1, 1, 1) - said.values[len(more) :].reshape(shape)
-        has_probability = asked.has_probability
-        found[how] = (change if has_probability else np.abs(change)).mean(-1)
+        found[how] = (change if asked.has_probability else np.abs(change)).mean(-1)
     return found
 
 

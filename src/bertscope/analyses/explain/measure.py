@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bertscope.analyses.explain.parts import corpus_part, faithful_part
 from bertscope.analyses.explain.question import ExplainConfig
 from bertscope.analyses.explain.result import explain_result
 from bertscope.core.attributions import Attributions, Wanted
@@ -18,14 +19,24 @@ from bertscope.models.outputs.base import ModelOutput
 from bertscope.models.outputs.kinds import model_output, own_output
 
 
-def measure(model: Encoder, data: Task | Examples, config: ExplainConfig) -> Result:
+def measure(
+    model: Encoder, data: Task | Examples, config: ExplainConfig, other_seed: Encoder | None = None
+) -> Result:
     asked, examples = what_is_asked(model, data)
     some = sampled(examples, config)
     found = attribute(
         model, asked, some, method=config.method, wanted=wanted_of(asked, config), nodes=config.nodes,
     )  # fmt: skip
     refuse_nothing(found, some)
-    return explain_result(model, data, examples, some, found, config)
+    parts = []
+    if config.faithful:
+        other = what_is_asked(other_seed, data)[0] if other_seed else None
+        parts.append(faithful_part(asked, some, found, config, other))
+    elif other_seed:
+        raise UserError("other_seed is for faithful, which isn't asked for; give both, or leave it out")
+    if config.corpus or config.null:
+        parts.append(corpus_part(asked, some, found, config))
+    return explain_result(model, data, examples, some, found, config, parts)
 
 
 def what_is_asked(model: Encoder, data: Task | Examples) -> tuple[ModelOutput, Examples]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
-from bertscope.core.question import EITHER, MODEL, Question
+from bertscope.core.question import EITHER, MODEL, Input, Question
 from bertscope.core.row_card import RowFact
 from bertscope.core.scoring import Scoring
 
@@ -36,6 +36,15 @@ class ExplainConfig:
     seed: int = 0
     """Decides which texts are explained, where there are more than the sample."""
 
+    faithful: bool = False
+    """Whether attributions are faithful: what a prediction loses without the words that they name, and with nothing
+    but these, against random orders of the words; for all three methods. And how alike the attributions are to those
+    of the same model with random weights. Some 200 passes for each text and way to take words away."""
+    corpus: bool = False
+    """Which words push each class, over all texts that are explained: those in 20 texts or more."""
+    null: bool = False
+    """How often corpus finds something where there is nothing to find, and the same of random weights."""
+
     def __post_init__(self) -> None:
         check_choices(self)
         check_least(self, word=0, sample=1, nodes=1, seed=0)
@@ -51,6 +60,12 @@ explain = Question(
     difference between the two; predictions in which more than 1% of it is missing are counted.""",
     config=ExplainConfig,
     inputs={"model": MODEL, "data": EITHER},
+    optional={
+        "other_seed": Input(
+            "model",
+            flag="A model of another training seed: with --faithful, how alike its attributions are.",
+        ),
+    },
     scoring=Scoring(),
     takes_text=True,
     version=1,
@@ -61,7 +76,23 @@ explain = Question(
         "missed_share": "share of predictions whose words don't add up",
         "top_word_share": "the strongest word's share of all attributions of a text",
         "above_masked": "what is explained, minus the same with every word masked",
+        "comprehensiveness": "lost without the words named by {method} ({how}), beyond random words",
+        "sufficiency": "lost with the words named by {method} alone ({how}), beyond random words",
+        "agreement": "rank correlation of the sizes of attributions: {between}",
+        "pushing_words": "words that push a class, or away from it (p < .05, corrected)",
+        "pushing_words_random": "the same with random weights",
     },
+    words={
+        "method": {"integrated": "integrated gradients", "gradient": "gradient", "leave_out": "leaving out"},
+        "how": {"mask": "masked", "delete": "deleted"},
+        "between": {
+            "random_weights": "this model and the same with random weights",
+            "two_random": "two models with random weights",
+            "other_seed": "this model and that of another training seed",
+        },
+    },
+    null="each text's attributions for a class have a random sign",
+    reference="the same of random weights",
     row_card=(
         RowFact(
             "targets", "of", "what is explained", shown="list", by=("target",),
@@ -84,7 +115,24 @@ explain = Question(
             "word": "its place in the text, a pair's second text after the first",
             "attribution": "what it did for what is explained, in the same unit",
         },
+        "faithfulness": {
+            "measure": "comprehensiveness: lost without the words; sufficiency: lost with them alone",
+            "value": "what is lost, beyond random orders; comprehensiveness: higher is better, sufficiency: lower",
+            "low, high": "95% bootstrap interval of value over texts",
+            "raw": "what is lost by the method's order",
+            "random": "what is lost by random orders, on average",
+            "n": "texts",
+        },
+        "corpus_words": {
+            "mean": "the word's mean attribution for the class over the texts that have it",
+            "low, high": "95% interval of the mean over texts (Student's t)",
+            "safe": "the end of the interval that is nearer to 0; 0 where 0 is inside",
+            "p_fdr": "p, corrected for all words and classes (Benjamini and Hochberg)",
+            "random": "the same mean with random weights",
+            "shown": "whether the figure draws it",
+        },
     },
     cite="Sundararajan et al. 2017, Axiomatic Attribution for Deep Networks; Li et al. 2016, Understanding Neural "
-    "Networks through Representation Erasure",
+    "Networks through Representation Erasure; DeYoung et al. 2020, ERASER; Adebayo et al. 2018, Sanity Checks for "
+    "Saliency Maps",
 )  # fmt: skip

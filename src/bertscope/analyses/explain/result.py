@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from bertscope.analyses.explain.parts import Part
 from bertscope.analyses.explain.question import ExplainConfig, explain
 from bertscope.analyses.side_by_side import subject
 from bertscope.core.attributions import Attributions
 from bertscope.core.examples import Examples
+from bertscope.core.figure import Figure
 from bertscope.core.intervals import bootstrap_interval
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
@@ -24,17 +27,32 @@ if TYPE_CHECKING:
 
 def explain_result(
     model: Encoder, data: Task | Examples, examples: Examples, some: Examples, found: Attributions,
-    config: ExplainConfig,
+    config: ExplainConfig, parts: Sequence[Part] = (),
 ) -> Result:  # fmt: skip
-    """`some` of the examples were explained."""
+    """`some` of the examples were explained; `parts` are what else was asked."""
+    tables = {"targets": targets_table(found, some), "words": words_table(found, some)}
     return explain.result(
-        tables={"targets": targets_table(found, some), "words": words_table(found, some)},
-        headline=_headline(found, config),
-        figures=[],
+        tables=tables | {name: table for part in parts for name, table in part.tables.items()},
+        headline=[*_headline(found, config), *(number for part in parts for number in part.headline)],
+        figures=[_texts(), *(figure for part in parts for figure in part.figures)],
         models=records([model]),
         subject=subject(examples) if isinstance(data, Examples) else {"task": data.name},
-        notes=[*examples.notes, *_notes(model, examples, some, found)],
+        notes=[
+            *examples.notes,
+            *_notes(model, examples, some, found),
+            *(note for part in parts for note in part.notes),
+        ],
     )
+
+
+def _texts() -> Figure:
+    return Figure(
+        "texts", "words", x="word", y="row", side="target", facet="of", token="text", value="attribution",
+        key="texts", title="The words that made each prediction",
+        caption="What is explained stands before its text. Blue words with a line under them are for it, orange ones "
+        "with dots against it, the more the stronger they are beside the text's strongest word; under the mouse, or "
+        "by the arrow keys, is a word's attribution.", labels={"attribution": "attribution"},
+    )  # fmt: skip
 
 
 def targets_table(found: Attributions, examples: Examples) -> pd.DataFrame:
@@ -50,7 +68,7 @@ def words_table(found: Attributions, examples: Examples) -> pd.DataFrame:
     owner = found.owner
     return pd.DataFrame({
         "row": _rows(found, examples)[owner], "target": _counted(found)[owner], "word": found.word + 1,
-        "text": found.text, "attribution": found.values,
+        "text": found.text, "attribution": found.values, "of": np.array(found.explained, dtype=object)[owner],
     })  # fmt: skip
 
 
