@@ -719,6 +719,7 @@ def explain(
     data: DataLike,
     config: ExplainConfig | None = None,
     *,
+    other_seed: ModelLike | None = None,
     method: Literal['integrated', 'gradient', 'leave_out'] = 'integrated',
     of: str = '',
     word: int = 0,
@@ -726,6 +727,9 @@ def explain(
     sample: int = 100,
     nodes: int = 16,
     seed: int = 0,
+    faithful: bool = False,
+    corpus: bool = False,
+    null: bool = False,
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
@@ -752,7 +756,10 @@ def explain(
     that, above or below 0, against the same text with every word masked. Integrated gradients add up to the
     difference between the two; predictions in which more than 1% of it is missing are counted.
 
+    With --null: how often something is found where each text's attributions for a class have a random sign; beside it the same of random weights.
+
     Args:
+        other_seed: A model of another training seed: with --faithful, how alike its attributions are.
         method: integrated: the gradient on the way from the text with every word masked to the text, times (word - [MASK]); gradient: the same at the text alone; leave_out: what is lost if one word is masked.
         of: Explain this label (a tag, the number of a candidate, a piece of a masked word), whether it is predicted or not; by default what is predicted.
         word: Of models that say something of each word (tags, trees): explain what they say of this word alone, from 1.
@@ -760,6 +767,9 @@ def explain(
         sample: Texts that are explained at most, by a hash of their ids.
         nodes: Of integrated gradients: points at which the gradient is taken first; twice as many, up to 512, where the words don't add up to what they should.
         seed: Decides which texts are explained, where there are more than the sample.
+        faithful: Whether attributions are faithful: what a prediction loses without the words that they name, and with nothing but these, against random orders of the words; for all three methods. And how alike the attributions are to those of the same model with random weights. Some 200 passes for each text and way to take words away.
+        corpus: Which words push each class, over all texts that are explained: those in 20 texts or more.
+        null: How often corpus finds something where there is nothing to find, and the same of random weights.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
