@@ -31,6 +31,7 @@ from bertscope.analyses.states.measure import States
 from bertscope.analyses.states.question import StatesConfig as StatesConfig
 from bertscope.analyses.structure.question import StructureConfig as StructureConfig
 from bertscope.analyses.versus.question import VersusConfig as VersusConfig
+from bertscope.core.attention_maps import AttentionMaps as AttentionMaps
 from bertscope.core.errors import BugError as BugError
 from bertscope.core.errors import UserError as UserError
 from bertscope.core.examples import Examples as Examples
@@ -241,8 +242,8 @@ def ablate(
     Each part, or named set of parts, is switched off alone, and the model's score and loss on the test set are
     compared with those when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
     accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm). How far predictions
-    move and how many flip stand beside, and how reliable each ranking of parts is: where the score's reliability is
-    under .5, the loss is told first.
+    move and how many flip stand beside, which of them flip without which part, and how reliable each ranking of parts
+    is: where the score's reliability is under .5, the loss is told first.
 
     With --null: how often something is found where whole and ablated outputs are exchanged row by row at random; beside it the same of random weights, and what a random part of the same rank and norm costs in a head's place.
 
@@ -903,7 +904,7 @@ def finetune(
     trained, are taken as they are. The validation set is scored after each epoch and the test set before and after.
     Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and a training
     that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs` has the
-    tuned model's outputs for the test set.
+    tuned model's outputs for the test set, its table `rows` what is predicted of each row before and after.
 
     Args:
         recipe: Epochs, learning rate and warm-up where they aren't given. paper: 3, 2e-5 and none, as for bert-base; pocket: 4, 3e-4 and 10%, for small encoders; auto: pocket under 384 hidden units, else paper.
@@ -1102,6 +1103,7 @@ def graft(
     several: str | None = None,
     id: str | None = None,
     kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
     limit: int | None = None,
     root: str | Path | None = None,
     skip_bad: bool = False,
@@ -1136,6 +1138,7 @@ def graft(
         several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
         id: The column with what rows are called, each by another name; their file and line otherwise.
         kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
         limit: Use at most this many rows of each split.
         root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
         skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.

@@ -322,6 +322,7 @@ def test_list_and_card_fit_a_phone(visit, theme):
     comes_to(page, "test:5")
     assert card(page).evaluate("(dialog) => dialog.scrollWidth <= dialog.clientWidth")
     assert card(page).locator(".known *").evaluate_all(wide) == 0
+    assert card(page).locator("h2").evaluate("(title) => title.getBoundingClientRect().height") < 40  # on one line
 
 
 def test_paper_has_no_list_of_rows(visit):

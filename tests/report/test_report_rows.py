@@ -13,7 +13,9 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
+from bertscope.core import registry
 from bertscope.core.result import Result
+from bertscope.core.row_card import RowFact
 from bertscope.report import row_card
 from bertscope.report.export import export_report
 from planted_page import HOSTILE, data_of, page_of
@@ -190,3 +192,38 @@ def test_hostile_texts_stay_data(tmp_path):
     assert "<script>alert" not in page
     (rows,) = rows_of(page).values()
     assert rows["cells"][1][2] == HOSTILE
+
+
+def test_what_the_questions_themselves_declare_is_found_in_their_tables(tmp_path):
+    """In tables of the shapes that `errors`, `versus`, `explain`, `finetune`, `ablate` make; nothing is dropped."""
+    few = few_rows()
+    mistakes, duel, reasons = few.mistakes(), few.duel(), few.reasons(3)
+    mistakes.tables["rows"] = mistakes.tables["rows"].assign(pair="b", p_gold=0.5)
+    duel.tables["rows"] = duel.tables["rows"].assign(pair="b")
+    trained = mistakes.tables["rows"][["row", "gold", "predicted", "p", "p_gold"]]
+    trained = trained.assign(predicted_before="positive", p_before=0.5, p_gold_before=0.5)
+    results = {"errors": mistakes, "versus": duel, "explain": reasons, "ablate": few.flips(FLIPS)}
+    results["finetune"] = replace(mistakes, tables={"rows": trained})
+    for name, result in results.items():
+        put(tmp_path, replace(result, question=name, version=registry.find(name).version))
+    found = {entry["id"].partition("-")[0]: entry["rows"] for entry in entries(page_of(tmp_path))}
+    assert len({one["data"] for one in found.values()}) == 1
+    for name in results:
+        declared = registry.find(name).row_card
+        assert [fact["column"] for fact in found[name]["facts"]] == [fact.column for fact in declared]
+        assert [set(fact["beside"]) for fact in found[name]["facts"]] == [set(fact.beside) for fact in declared]
+    facts = {(name, fact["column"]): fact for name in results for fact in found[name]["facts"]}
+    assert facts["errors", "right"]["called"] == {"true": "right", "false": "wrong"}  # as the browser writes them
+    assert facts["errors", "p"]["ends"][0] == "least sure" and facts["versus", "outcome"]["chosen_by"]
+    assert [key for key, fact in facts.items() if fact["of_row"]] == [
+        ("errors", "gold"), ("versus", "gold"), ("finetune", "gold"),
+    ]  # fmt: skip
+
+
+def test_values_that_are_named_are_those_of_the_page():
+    """A table's keys are words there: what is called so, or stands out, must be found by them."""
+    fact = RowFact("rows", "outcome", "what became of it", called={"both_wrong": "hopeless", True: "yes"},
+                   wrong=("both_wrong", "broken", False))  # fmt: skip
+    declared = replace(registry.find("duel"), row_card=(fact,))
+    (known,) = row_card.known_facts(few_rows().duel(), declared)
+    assert known.called == {"both wrong": "hopeless", True: "yes"} and known.wrong == ("both wrong", "broken", False)

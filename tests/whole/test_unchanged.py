@@ -28,7 +28,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "ablate": {},
     "errors": {"repeats": 100, "permutations": 99},
     "graft": {"units": ("layer", "head"), "steps": 3},
-=======
     "versus": {"repeats": 100, "permutations": 99},
     "explain": {"sample": 4},
     "importance": {"steps": 2, "random": 2},

@@ -132,7 +132,7 @@ errors = Question(
         RowFact("rows", "gold", "what is right", chosen_by=True, sorted_by=True, of_row=True),
         RowFact("rows", "predicted", "what is predicted", listed=True),
         RowFact(
-            "rows", "right", "it is", called={True: "right", False: "wrong"}, wrong=(False,), chosen_by=True,
+            "rows", "right", "right or wrong", called={True: "right", False: "wrong"}, wrong=(False,), chosen_by=True,
             listed=True,
         ),
         RowFact(

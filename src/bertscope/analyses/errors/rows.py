@@ -76,20 +76,12 @@ def row_table(said: Answered, most: int) -> pd.DataFrame:
         "predicted": [told[:LONGEST] for told in predicted_in_words(said.output, examples, said.predicted[:n])],
     }
     if decided is not None:
-        columns |= {"p": _lowest(decided, decided.confidence, n), "p_gold": _lowest(decided, decided.of_gold, n)}
+        columns |= {"p": decided.lowest(decided.confidence, n), "p_gold": decided.lowest(decided.of_gold, n)}
     columns["loss"] = said.read.losses[:n]
     correct = said.output.correct(said.predicted, said.gold)[:n]
     if not np.isnan(correct).all():
         columns["right"] = pd.array([None if np.isnan(one) else bool(one) for one in correct], dtype="boolean")
     return pd.DataFrame(columns)
-
-
-def _lowest(decisions: Decisions, values: np.ndarray, n: int) -> np.ndarray:
-    """[n]: the lowest of each row's decisions; NaN where it has none."""
-    found = np.full(int(decisions.example.max(initial=0)) + 1, np.inf)
-    np.minimum.at(found, decisions.example, values)
-    found = np.concatenate([found, np.full(max(0, n - len(found)), np.inf)])[:n]
-    return np.where(np.isfinite(found), found, np.nan)
 
 
 def decision_table(said: Answered, at: np.ndarray, **further: object) -> pd.DataFrame:

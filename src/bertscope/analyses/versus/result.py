@@ -21,7 +21,6 @@ from bertscope.core.words import model_names
 from bertscope.data.answers_in_words import gold_in_words, predicted_in_words
 
 if TYPE_CHECKING:
-    from bertscope.core.decisions import Decisions
     from bertscope.data.scored import Scores
     from bertscope.data.task import Task
     from bertscope.models.scorer import Scorer
@@ -125,17 +124,10 @@ def _rows(found: Compared) -> pd.DataFrame:
         columns[f"predicted_{side}"] = [text[:_LONGEST] for text in said]
     for side, _, answers in sides:
         if answers.decisions is not None:
-            columns[f"p_{side}"] = _least_sure(answers.decisions, len(test))
+            columns[f"p_{side}"] = answers.decisions.lowest(answers.decisions.confidence, len(test))
         if answers.losses is not None:
             columns[f"loss_{side}"] = answers.losses
     return pd.DataFrame(columns)
-
-
-def _least_sure(decisions: Decisions, n: int) -> np.ndarray:
-    """[n]: the probability of what is decided; of several decisions in a row, that of the least sure."""
-    found = np.full(n, np.inf)
-    np.minimum.at(found, decisions.example, decisions.confidence)
-    return np.where(np.isinf(found), np.nan, found)
 
 
 def _notes(found: Compared, scores: Sequence[Scores]) -> list[str]:

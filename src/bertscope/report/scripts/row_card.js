@@ -83,12 +83,12 @@ function groupsOfRow(rows, place) {
   return groups.length ? groups : [make("p", { class: "none" }, "No result says anything else of this row.")];
 }
 
-// Results that have the row's text say what is predicted of it: they come before what explains that.
+// Results that have the row's text, or its label, say what is predicted of it: they come before what explains that.
+const FIRST = [(fact) => fact.shown === "text", (fact) => fact.of_row, (fact) => fact.shown === "words", () => true];
 function predictionsFirst(known) {
   const entries = [...new Set(known.map((one) => one.entry))];
-  const late = ({ rows: { facts } }) => ["text", "words"].findIndex((shown) => facts.some((fact) => fact.shown === shown));
-  const place = (entry) => (late(entry) < 0 ? 2 : late(entry));
-  return entries.sort((one, other) => place(one) - place(other));
+  const turn = (entry) => FIRST.findIndex((is) => entry.rows.facts.some(is));
+  return entries.sort((one, other) => turn(one) - turn(other));
 }
 
 // What a line says beside its value.
