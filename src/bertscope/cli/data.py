@@ -88,7 +88,7 @@ def _read(source: str, split: Split, options: DataOptions) -> tuple[Task | None,
 def _describe(
     task: Task | None, examples: Examples, labels: Sequence[str], rest: Examples | None, words: Sequence[str]
 ) -> dict[str, Any]:
-    from bertscope.data.task import describe_lengths
+    from bertscope.data.lengths import describe_lengths
 
     if task is None:
         split = describe_lengths(examples)

@@ -19,11 +19,12 @@ from bertscope.core.intervals import bootstrap_interval
 from bertscope.core.output import Answering, Output
 from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value
+from bertscope.data.lengths import describe_lengths
 from bertscope.data.metrics import refuse_not_finite
 from bertscope.data.outputs import output_of
 from bertscope.data.outputs.classes import Classes
 from bertscope.data.outputs.masked_words import MaskedWords
-from bertscope.data.outputs.scores import OneScore, summary
+from bertscope.data.outputs.scores import OneScore
 from bertscope.data.outputs.several import SeveralLabels
 from bertscope.data.outputs.vectors import as_cosines
 from bertscope.data.scored import Scores
@@ -291,14 +292,3 @@ class Task:
         self.output.refuse_other_width(outputs)
         refuse_not_finite(outputs)
         return outputs
-
-
-def describe_lengths(examples: Examples) -> dict[str, Any]:
-    """How many rows there are, and how many words they have: the source's own, or what stands between spaces."""
-    if examples.words is not None:
-        lengths = np.array([len(words) for words in examples.words])
-    else:
-        lengths = np.array([len(text.split()) for text in examples.text])
-        if examples.pair is not None:
-            lengths += np.array([len(text.split()) for text in examples.pair])
-    return {"rows": len(examples), "words": summary(lengths)}

@@ -32,7 +32,18 @@ LONGEST, SHORTEST = 1000, 100
 number none would say anything: texts are left out instead."""
 _LONG = 60
 """Characters of what is a text, and no label."""
-_OTHER_ROWS = ("limit", "root", "skip_bad", "metric", "windows", "label_threshold", "without", "at_random", "split")
+_OTHER_ROWS = (
+    "limit",
+    "root",
+    "skip_bad",
+    "metric",
+    "windows",
+    "label_threshold",
+    "without",
+    "at_random",
+    "split",
+    "slice",
+)
 """Ways to read data that leave each row what it is."""
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor
 
 from bertscope.analyses.graft.question import PERMUTED, GraftConfig
 from bertscope.analyses.graft.result import LEVEL, graft_result
+from bertscope.analyses.graft.sets import Grafts, Part, parts_of
 from bertscope.core import null_panel
 from bertscope.core.intervals import interval
 from bertscope.core.predictions import Judged
@@ -20,38 +18,22 @@ from bertscope.core.reliability import split_half_of_means
 from bertscope.core.resampling import metric_draws
 from bertscope.core.result import Result
 from bertscope.core.statistics import holm, one_more_p, paired_effects
-from bertscope.core.units import Unit, every
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
-from bertscope.models.grafting import Place, Weights, on_the_way, permuted_change, weights_of_base
-from bertscope.models.judge import judge_each
-from bertscope.models.replay import TemporaryChange
-from bertscope.models.taps import Tap, tapped
 
 _SUMS = ("bottom_up", "top_down")
 """Kinds of sets of which the reverse is one of the others: what is needed from above is enough from below."""
 _FURTHEST = 1.5
 
 
-@dataclass(frozen=True)
-class Part:
-    """Some weights that are exchanged together."""
-
-    kind: str
-    name: str
-    places: Sequence[Place]
-    layer: int | None = None
-    head: int | None = None
-
-
 def measure(base: Encoder, model: Encoder, task: Task, config: GraftConfig) -> Result:
     task = task.asked_of(model)
-    grafts = _Grafts(model, base)
-    parts = [part for kind in dict.fromkeys(config.units) for part in _parts(grafts.weights, kind)]
+    grafts = Grafts(model, base)
+    parts = [part for kind in dict.fromkeys(config.units) for part in parts_of(grafts.weights, kind)]
     single = [part for part in parts if part.kind not in _SUMS]
     way = np.linspace(0, _FURTHEST, config.steps + 1)
-    into_base = grafts.judged(task, "base", [*grafts.from_tuned(parts), *grafts.along(way)])
-    into_tuned = grafts.judged(task, "tuned", grafts.from_base(single))
+    into_base = _Sides(grafts.judged(task, "base", [*grafts.from_tuned(parts), *grafts.along(way)]))
+    into_tuned = _Sides(grafts.judged(task, "tuned", grafts.from_base(single)))
     ends = _Ends(into_base.first, into_tuned.first)
     enough, line = into_base.others(len(parts))
     needed, _ = into_tuned.others(len(single))
@@ -70,60 +52,6 @@ def measure(base: Encoder, model: Encoder, task: Task, config: GraftConfig) -> R
         gained = (ends.base.losses - _of_kind(parts, enough, "layer").losses).mean(1)
         tables |= _permuted(grafts, task, layers, gained, found, config)
     return graft_result(base, model, task, into_tuned.judged, into_base.judged, tables, config)
-
-
-class _Grafts:
-    """A tuned model and the weights of its base."""
-
-    def __init__(self, model: Encoder, base: Encoder) -> None:
-        self.model, self.weights = model, Weights(model)
-        self.base = weights_of_base(self.weights, base)
-        self.tuned = {name: parameter.data for name, parameter in self.weights.parameters.items()}
-        self._all = [Place(name) for name in self.tuned]
-
-    def from_tuned(self, parts: Sequence[Part]) -> list[TemporaryChange]:
-        return [self.weights.lent(part.places, self.tuned.__getitem__) for part in parts]
-
-    def from_base(self, parts: Sequence[Part]) -> list[TemporaryChange]:
-        return [self.weights.lent(part.places, self.base.__getitem__) for part in parts]
-
-    def along(self, way: np.ndarray) -> list[TemporaryChange]:
-        return [self.weights.lent(self._all, on_the_way(self.base, self.tuned, float(share))) for share in way]
-
-    def permuted(self, part: Part, draws: int, seed: int) -> list[TemporaryChange]:
-        drawn = (permuted_change(self.base, self.tuned, seed + 1 + draw) for draw in range(draws))
-        return [self.weights.lent(part.places, values) for values in drawn]
-
-    def judged(self, task: Task, into: str, changes: Sequence[TemporaryChange]) -> _Sides:
-        """The test set scored by the base under the tuned task head, or the tuned model, and with each change."""
-        nothing = self.weights.lent([], self.tuned.__getitem__)
-        with self._as(into), tapped(self.model, Tap()):
-            found = judge_each(
-                self.model, task.output, task.test, [nothing, *changes],
-                doing=f"grafting {{parts}} parts into the {into} of {{model}}",
-            )  # fmt: skip
-        return _Sides(found)
-
-    @contextmanager
-    def _as(self, into: str) -> Iterator[None]:
-        if into == "tuned":
-            yield
-            return
-        with self.weights.lend(self._all, self.base.__getitem__):
-            yield
-
-    def moved(self, places: Sequence[Place]) -> float:
-        """How far these weights moved, relative to how long they were."""
-        pairs = [(_at(self.base[place.name], place), _at(self.tuned[place.name], place)) for place in places]
-        far, long = (sum(float(each.double().square().sum()) for each in of) for of in (
-            [tuned - base for base, tuned in pairs], [base for base, _ in pairs]))  # fmt: skip
-        return float(np.sqrt(far / long)) if long else np.nan
-
-
-def _at(tensor: Tensor, place: Place) -> Tensor:
-    return (
-        tensor if place.at is None else tensor.index_select(place.axis, torch.tensor(place.at, device=tensor.device))
-    )
 
 
 @dataclass(frozen=True)
@@ -157,28 +85,6 @@ class _Ends:
 
     base: _Scored
     tuned: _Scored
-
-
-def _parts(weights: Weights, kind: str) -> list[Part]:
-    """Sets of weights of a kind. Where one block serves many layers, there is nothing to exchange layer by layer."""
-    encoder, layers = weights.encoder, range(weights.encoder.n_layers)
-    if kind == "kind":
-        kinds = ("embeddings", "attention", "mlp", "norm")
-        return [Part(kind, each, weights.of(kinds=[each])) for each in kinds]  # type: ignore[list-item]
-    if encoder.shares_blocks:
-        return []
-    if kind == "head":
-        heads = every("head", encoder.head_counts)
-        return [Part(kind, str(head), weights.of_head(head), head.layer, head.number) for head in heads]
-    places = {
-        "layer": lambda at: weights.of(layers=[at]),
-        "attention": lambda at: weights.of_layer(at, "attention"),
-        "mlp": lambda at: weights.of_layer(at, "mlp"),
-        "bottom_up": lambda at: weights.of(layers=range(at + 1), outside="embeddings"),
-        "top_down": lambda at: weights.of(layers=layers[at:], outside="norm"),
-    }[kind]
-    numbers = [Unit.at("layer", at).layer for at in layers]
-    return [Part(kind, f"{kind}:{number}", places(at), number) for at, number in zip(layers, numbers, strict=True)]
 
 
 def _mean(means: np.ndarray) -> np.ndarray:
@@ -285,12 +191,12 @@ def _reliability(sides: Mapping[str, tuple[Sequence[Part], _Scored]]) -> pd.Data
 
 
 def _permuted(
-    grafts: _Grafts, task: Task, layers: Sequence[Part], gained: np.ndarray, found: pd.DataFrame, config: GraftConfig
+    grafts: Grafts, task: Task, layers: Sequence[Part], gained: np.ndarray, found: pd.DataFrame, config: GraftConfig
 ) -> dict[str, pd.DataFrame]:
     """What a permuted change gives in each layer, whether the real one gives more, and the null panel: each draw held
     against the others as the real one is held against all. Adds its columns to `found`."""
     changes = [change for part in layers for change in grafts.permuted(part, PERMUTED, config.seed * PERMUTED)]
-    judged = grafts.judged(task, "base", changes).judged
+    judged = grafts.judged(task, "base", changes)
     drawn = (judged.losses[0] - judged.losses[1:]).mean(1).reshape(len(layers), PERMUTED)
     # A layer that didn't move has nothing to permute: what differs there is rounding.
     moved = np.array([grafts.moved(part.places) > 0 for part in layers])
