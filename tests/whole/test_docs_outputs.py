@@ -25,8 +25,8 @@ EVERY_KIND = (
 """All that there are to be, whether they are here yet or not: what a refusal can name."""
 SCORING = [one for name in registry.QUESTIONS if (one := registry.find(name)).scoring]
 _WANTED = {
-    "ablate", "importance", "prune", "lottery", "shrink", "scratch", "truncate", "freeze", "bias", "redundancy",
-    "erase", "finetune",
+    "ablate", "explain", "importance", "prune", "lottery", "shrink", "scratch", "truncate", "freeze", "bias",
+    "redundancy", "erase", "finetune",
 }  # fmt: skip
 _INTRODUCTION = """\
 # Outputs
