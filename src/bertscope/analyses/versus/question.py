@@ -82,6 +82,7 @@ versus = Question(
         "slices_changed": "slices in which more changes (p < .05, max-T)",
     },
     words={
+        "rows_of": {"all_rows": "all rows"},
         "outcome": {"both_right": "right in both", "both_wrong": "wrong in both"},
         "measure": {"f1": "F1"},
         "family": {"whole": "all rows", "labels": "each label", "slices": "each slice"},

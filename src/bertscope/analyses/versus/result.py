@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.changed_predictions import Pair, agreement, distance
+from bertscope.analyses.changed_predictions import ALL, Pair, agreement, distance
 from bertscope.analyses.versus.question import VersusConfig, versus
 from bertscope.core.estimate import Estimate, cell
 from bertscope.core.figure import Figure
@@ -70,7 +70,7 @@ def versus_result(found: Compared) -> Result:
 
 def _headline(found: Compared, scores: Sequence[Scores]) -> list[Number]:
     pair, metric, n = found.pair, found.tasks[0].metric, len(found.pair)
-    counts = found.tables["outcomes"].query("rows_of == 'all rows'").set_index("outcome")["rows"]
+    counts = found.tables["outcomes"].set_index("rows_of").loc[ALL].set_index("outcome")["rows"]
     told = int(counts.sum())
     numbers = [Number(case, float(count), n=told) for case, count in counts.items()] if told else []
     by = found.tables["differences"].set_index("measure")
@@ -251,7 +251,7 @@ def _most(result: Result) -> str:
     case = "broken" if most["change"] < 0 else "fixed"
     recall = f"recall of {most['label']} {sure(cell(most, 'change', 'low', 'high'), points)} points"
     if (most["label"], case) in of.index:
-        share = of[most["label"], case] / max(of["all rows", case], 1)
+        share = of[most["label"], case] / max(of[ALL, case], 1)
         part = "most" if share > 0.5 else f"{of[most['label'], case]:,}"
         return f", {part} of what is {case} in class {most['label']} ({recall}, {p_told(most['p_holm'])} corrected)"
     return f", above all in {most['label']} ({recall}, {p_told(most['p_holm'])} corrected)"
