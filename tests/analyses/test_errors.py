@@ -18,6 +18,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.intervals import interval
 from bertscope.core.resampling import metric_draws
 from bertscope.data.task import Task
+from bertscope.models.judge import judge_without
 from bertscope.models.sentence_vectors import sentence_vectors
 from planted_kinds import PLANTED
 
@@ -203,6 +204,8 @@ def test_every_kind(_pocket, kind: str) -> None:
     result = errors(model, task, ErrorsConfig(repeats=100, permutations=99, null=True))
     rows, decides = result.tables["rows"], kind not in ("regression", "vectors", "spans", "trees", "masked")
     assert rows["row"].tolist() == list(task.test.ids) and np.isfinite(rows["loss"]).all()
+    asked = task.asked_of(model)
+    np.testing.assert_allclose(rows["loss"], judge_without(model, asked.output, asked.test, [[]]).losses[0])
     assert ("p" in rows) == ("calibration" in result.tables) == ("doubted_labels" in result.tables) == decides
     assert ("right" in rows) == (kind not in ("regression", "vectors"))
     assert ("confident_mistakes" in result.tables) == decides != ("largest_losses" in result.tables)

@@ -98,6 +98,18 @@ def test_a_slice_is_written_and_read_again(run, tmp_path):
     assert run("slice.jsonl")[0] == 0
 
 
+@pytest.mark.parametrize("given", [("site,year",), ("site", "year"), ("site", "--slice", "year")])
+def test_further_columns_are_named_in_any_way(run, tmp_path, given):
+    rows = [f"text {row},{row % 2},{('uk', 'us')[row % 2]},{1900 + row}" for row in range(40)]
+    (tmp_path / "sites.csv").write_text("\n".join(["text,label,site,year", *rows]) + "\n")
+    code, _, err = run("sites.csv", "--slice", *given, "--write", "out.jsonl")
+    assert code == 0, err
+    for line in (tmp_path / "out.jsonl").read_text().splitlines():
+        one = json.loads(line)
+        row = int(one["text"].split()[1])
+        assert (one["site"], one["year"]) == (("uk", "us")[row % 2], str(1900 + row))
+
+
 def test_brackets_in_what_a_question_found(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     numbers = [Number("pos", 0.5, n=3, unit="[/i]", label="pos [/b]")]

@@ -26,7 +26,7 @@ EVERY_KIND = (
 SCORING = [one for name in registry.QUESTIONS if (one := registry.find(name)).scoring]
 _WANTED = {
     "ablate", "importance", "prune", "lottery", "shrink", "scratch", "truncate", "freeze", "bias", "redundancy",
-    "erase", "finetune",
+    "erase", "errors", "finetune",
 }  # fmt: skip
 _INTRODUCTION = """\
 # Outputs

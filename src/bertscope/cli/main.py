@@ -154,7 +154,8 @@ def _errors_in_one_line() -> Iterator[None]:
         _leave_with_bug(f"{type(error).__name__}: {error}", trace, Path(log.name))
 
 
-_SEVERAL = {"data": ("--words",), "report": ("--format",)}
+_COLUMNS = "--slice"  # of how data is read, which every question takes
+_SEVERAL = {"data": ("--words", _COLUMNS), "train-patterns": (_COLUMNS,), "report": ("--format",)}
 """The options of other commands than questions that take several values."""
 
 
@@ -165,7 +166,9 @@ def _spread(words: list[str]) -> list[str]:
     several = set(_SEVERAL.get(words[0], ()))
     if words[0] in QUESTIONS:
         hints = find(words[0]).config.__annotations__
-        several |= {f"--{name.replace('_', '-')}" for name, hint in hints.items() if "tuple[" in str(hint)}
+        several |= {_COLUMNS} | {
+            f"--{name.replace('_', '-')}" for name, hint in hints.items() if "tuple[" in str(hint)
+        }
     words = [part for word in words for part in (word.split("=", 1) if word.split("=")[0] in several else [word])]
     return [
         part for before, word in zip(["", *words], words, strict=False)

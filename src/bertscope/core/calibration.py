@@ -177,7 +177,7 @@ def _shares(logs: np.ndarray, temperature: float) -> np.ndarray:
 def _drawn_right(confidence: np.ndarray, repeats: int, seed: int) -> Iterator[np.ndarray]:
     """Whether each decision is right [some, m], where it is with the probability that it says."""
     generator = np.random.default_rng(seed)
-    for size in chunks(len(confidence), repeats):
+    for size in chunks(2 * len(confidence), repeats):  # drawn numbers, and what comes of them
         yield (generator.random((size, len(confidence))) < confidence).astype(np.float64)
 
 

@@ -20,6 +20,7 @@ from bertscope.core.resampling import chunks
 COVERAGE = 0.8
 STEPS = 20
 _ROUNDING = 1e-9
+_HELD = 8  # arrays as large as a resample that stand side by side
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ def risk_coverage(decisions: Decisions, *, repeats: int = 1000, seed: int = 0) -
     wrong, owner = (~decisions.right[order]).astype(np.float64), np.unique(decisions.example, return_inverse=True)[1]
     owner, n = owner[order], int(owner.max()) + 1
     coverage, generator = np.arange(1, STEPS + 1) / STEPS, np.random.default_rng(seed)
-    counts = (generator.multinomial(n, np.full(n, 1 / n), size=size) for size in chunks(len(order), repeats))
+    counts = (generator.multinomial(n, np.full(n, 1 / n), size=size) for size in chunks(_HELD * len(order), repeats))
     draws = np.concatenate(
         [_curve(one[:, owner].astype(np.float64), wrong, starts, coverage) for one in (np.ones((1, n)), *counts)]
     )

@@ -1,7 +1,7 @@
 """Slices of the rows: those that have a label, a length, a word, or a value of a column in common.
 
 They are what a model's mistakes are looked for in (`core/max_t.py`). A slice may overlap others; one that holds all
-rows or none is left out.
+rows or none is left out, and so is one that holds all rows but those of another of its kind.
 """
 
 from __future__ import annotations
@@ -77,7 +77,20 @@ def row_slices(
     if words:
         found += [("word", word, rows) for word, rows in _words(examples)]
     found = [one for one in found if _FEWEST <= len(one[2]) <= len(examples) - _FEWEST]
-    return _slices(found, len(examples))
+    return _slices(_without_mirrors(found, len(examples)), len(examples))
+
+
+def _without_mirrors(found: Sequence[tuple[str, str, np.ndarray]], n: int) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Of two labels, or two values of a column, the first: the other's rows are all that it hasn't, and it would be
+    found a second time with the opposite sign."""
+    seen: set[tuple[str, bytes]] = set()
+    for kind, name, rows in found:
+        inside = np.zeros(n, dtype=bool)
+        inside[rows] = True
+        if (kind, (~inside).tobytes()) not in seen:
+            yield kind, name, rows
+        if kind != "word":
+            seen.add((kind, inside.tobytes()))
 
 
 FLAGS = {"unknown": "unknown pieces", "truncated": "longer than is read"}
@@ -174,9 +187,10 @@ def _texts(examples: Examples) -> Iterator[tuple[str, ...]]:
         yield (text, *pair, *choices)
 
 
-def _slices(found: Sequence[tuple[str, str, np.ndarray]], n: int) -> RowSlices:
+def _slices(given: Iterable[tuple[str, str, np.ndarray]], n: int) -> RowSlices:
     from scipy.sparse import csr_array
 
+    found = list(given)
     starts = np.concatenate([[0], np.cumsum([len(rows) for *_, rows in found])]).astype(np.int64)
     places = np.concatenate([np.zeros(0, np.int64), *(rows for *_, rows in found)]).astype(np.int64)
     member = csr_array((np.ones(len(places)), places, starts), shape=(len(found), n))
