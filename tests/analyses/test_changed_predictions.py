@@ -56,7 +56,7 @@ def test_the_exact_test_is_statsmodels_mcnemar(seed):
     wanted = mcnemar(table, exact=True).pvalue
     assert found.loc["rows", "p"] == pytest.approx(wanted) and found.loc["score", "p"] == pytest.approx(wanted)
     assert found.loc["score", "change"] == pytest.approx(b.mean() - a.mean())
-    counts = outcome_table(pair, gold_groups(pair)).query("rows_of == 'all rows'").set_index("outcome")["rows"]
+    counts = outcome_table(pair, gold_groups(pair)).query("rows_of == 'all_rows'").set_index("outcome")["rows"]
     assert counts.to_dict() == {
         "fixed": (~a & b).sum(), "broken": (a & ~b).sum(), "both_right": (a & b).sum(),
         "both_wrong": (~a & ~b).sum(),
@@ -123,8 +123,8 @@ def test_a_planted_class_is_found_and_no_other():
     assert recall["certain"].to_dict() == {"x": False, "y": True, "z": False}
     assert recall.loc["y", "change"] == pytest.approx(-len(hit) / 100, abs=0.02)
     table = outcome_table(pair, gold_groups(pair)).set_index(["rows_of", "outcome"])["rows"]
-    assert table["y", "broken"] == table["all rows", "broken"] == (pair.better == -1).sum() > 0
-    assert table["all rows", "fixed"] == 0 and table["x", "broken"] == table["z", "broken"] == 0
+    assert table["y", "broken"] == table["all_rows", "broken"] == (pair.better == -1).sum() > 0
+    assert table["all_rows", "fixed"] == 0 and table["x", "broken"] == table["z", "broken"] == 0
 
 
 @pytest.mark.parametrize("kind", ["classes", "scores", "several"])

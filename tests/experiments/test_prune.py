@@ -38,6 +38,10 @@ def test_the_two_heads_that_do_the_task_survive_to_the_end(model, form):
     assert [number.value for number in result.numbers(key="score")] == [1, 1]
     assert [number.label for number in result.numbers(key="score")] == ["full, test", "pruned, test"]
     assert {number.key for number in result.headline} == set(prune.numbers)
+    changed = result.tables["versus"]
+    assert changed[["fixed", "broken", "p"]].to_numpy().tolist() == [[0, 0, 1]]  # the planted heads do all of it
+    assert not result.tables["changed_by_label"]["change"].any()
+    assert any(note.startswith("answers that change: pruned: of") for note in result.notes)
     assert list(result.models) == [model.id] and result.subject == {"task": "planted", "method": "s"}
     assert [figure.key for figure in result.figures] == ["trajectory", "survivors"]
     steps = result.tables["steps"]

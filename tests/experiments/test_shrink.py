@@ -43,6 +43,13 @@ def test_half_of_the_parameters(toy_model, toy_task, tmp_path):
         score = toy_task.score(encoder.predict(toy_task.test).logits)
         assert score_of(shrunk.result, arm) == score.value
     assert {number.key for number in shrunk.result.headline} == set(shrink.numbers)
+    gold = toy_task.test.label
+    right = [encoder.predict(toy_task.test).logits.argmax(-1) == gold for encoder in (toy_model, shrunk.encoder)]
+    changed = shrunk.result.tables["versus"].set_index("arm").loc["cut"]
+    assert (changed["fixed"], changed["broken"]) == ((~right[0] & right[1]).sum(), (right[0] & ~right[1]).sum())
+    recall = shrunk.result.tables["changed_by_label"].query("measure == 'recall'").set_index("label")
+    for at, label in enumerate(toy_task.labels):
+        assert recall.loc[label, ["a", "b"]].tolist() == pytest.approx([one[gold == at].mean() for one in right])
     assert list(shrunk.result.models) == [toy_model.id]
     assert shrunk.result.subject == {"task": "toy", "target": "50%"}
     on_disk = (tmp_path / "small" / "model.safetensors").stat().st_size / 1e6
@@ -110,6 +117,8 @@ def test_the_card_has_the_numbers(toy_model, toy_task, tmp_path):
     assert f"{score_of(result, 'cut'):.3f} [" in text and "target: 50%" in text
     assert f"\n{toy_model.name}, cut for toy by" in text
     assert "1 thread" in text and "model.onnx" not in text
+    changed = result.tables["versus"].set_index("arm").loc["cut"]
+    assert f"- cut: of 128 test rows {changed['fixed']:.0f} fixed, {changed['broken']:.0f} broken (p " in text
     layers = result.tables["layers"]
     for layer in range(1, 5):
         row = layers[layers["layer"] == layer].set_index("part")["left"]

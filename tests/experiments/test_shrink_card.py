@@ -60,8 +60,18 @@ def said(models, times) -> Result:
         {"layer": [1] * 3 + [2] * 3, "part": ["layer", "heads", "neurons"] * 2, "left": [1, 3, 40, 0, 0, 0],
          "whole": [1, 4, 48] * 2}
     )  # fmt: skip
+    changed = pd.DataFrame(
+        {"arm": ["cut", "cut_int8"], "n": [600, 600], "fixed": [4, 5], "broken": [9, 30],
+         "both_right": [500, 480], "both_wrong": [87, 85], "p": [0.267, 1e-5], "p_holm": [0.267, 2e-5]}
+    )  # fmt: skip
+    by_label = pd.DataFrame(
+        {"arm": ["cut"] * 3 + ["cut_int8"], "label": ["bad", "good", "good", "good"],
+         "measure": ["recall", "recall", "precision", "recall"], "a": [0.9, 0.8, 0.7, 0.8],
+         "b": [0.89, 0.85, 0.2, 0.6], "change": [-0.01, 0.05, -0.5, -0.2], "certain": [False, False, True, True]}
+    )  # fmt: skip
+    tables = {"models": models, "times": times, "layers": layers, "versus": changed, "changed_by_label": by_label}
     return Result(
-        "shrink", 2, tables={"models": models, "times": times, "layers": layers},
+        "shrink", 2, tables=tables,
         headline=[Number("change", -0.025, unit="pearson")], models={"1": ModelRecord("1", "m")},
         subject={"task": "t", "target": "2x"},
     )  # fmt: skip
@@ -70,6 +80,12 @@ def said(models, times) -> Result:
 def test_the_card_says_what_the_tables_say(said, toy_model):
     lines = card(said, toy_model, onnx=False).splitlines()
     assert "m, cut for t by `bertscope shrink` (target: 2x)." in lines
+    assert [line for line in lines if line.startswith("- cut")] == [
+        "- cut: of 600 test rows 4 fixed, 9 broken (p = .267); "
+        "recall by class: good 0.800 to 0.850; bad 0.900 to 0.890",
+        "- cut, int8: of 600 test rows 5 fixed, 30 broken (p < .001); "
+        "recall by class: good 0.800 to 0.600, for certain",
+    ]
     assert [line for line in lines if line.startswith("|")] == [
         "| model | parameters | MB | 1 text at a time | 32 texts at a time | pearson | change | kept |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",

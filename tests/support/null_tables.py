@@ -50,7 +50,8 @@ def answers(question: Question, of: dict[str, Any]) -> dict[str, Result]:
     found = {}
     for name, model in of.items():
         started = time.perf_counter()
-        found[name] = question(model, on, null=True, **how)
+        asked_of = [model] if len(question.named) == 1 else [model, model.cut(["layer:1"])]
+        found[name] = question(*asked_of, on, null=True, **how)
         print(f"{question.name} of {name}: {time.perf_counter() - started:.0f} s")
     return found
 

@@ -26,7 +26,7 @@ EVERY_KIND = (
 SCORING = [one for name in registry.QUESTIONS if (one := registry.find(name)).scoring]
 _WANTED = {
     "ablate", "importance", "prune", "lottery", "shrink", "scratch", "truncate", "freeze", "bias", "redundancy",
-    "erase", "errors", "finetune",
+    "erase", "finetune", "errors", "explain", "versus",
 }  # fmt: skip
 _INTRODUCTION = """\
 # Outputs

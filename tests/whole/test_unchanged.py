@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bertscope.core.inputs import Inputs
-from bertscope.core.registry import QUESTIONS, find
+from bertscope.core.registry import QUESTIONS, find, is_model
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
@@ -27,6 +27,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "redundancy": {"repeats": 100, "tokens": 200, "pairs": 2},
     "ablate": {},
     "errors": {"repeats": 100, "permutations": 99},
+    "versus": {"repeats": 100, "permutations": 99},
+    "explain": {"sample": 4},
     "importance": {"steps": 2, "random": 2},
     "prune": {"force": True},
     "erase": {"random": 2, "words": 100, "texts": 10, "repeats": 100, "layers": (1,), "task": "demo/sentiment"},
@@ -59,7 +61,7 @@ def roots(_pocket, tmp_path_factory):
     model = model_root(str(encoder.save(folder / "learned")))
     data = task_root("demo/sentiment", limit=120)
     texts = examples_root("demo/corpus", limit=40)
-    return {"model": model, "task": data, "examples": texts, "data": data}
+    return {"model": model, "scorer": model, "task": data, "examples": texts, "data": data}
 
 
 def ask(name: str, kinds: dict[str, Any]) -> Step:
@@ -72,7 +74,7 @@ def ask(name: str, kinds: dict[str, Any]) -> Step:
 
 
 def test_no_question_that_reads_a_model_is_forgotten():
-    reads = {name for name in QUESTIONS for one in find(name).inputs.values() if one.kind == "model"}
+    reads = {name for name in QUESTIONS for one in find(name).inputs.values() if is_model(one.kind)}
     assert reads == {*SETTINGS, *LEFT_OUT}
 
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 LEVEL = 0.05
 _ROUNDING = 1e-12  # two sums of the same numbers may differ by so much
+ALL = "all_rows"
+"""The group of rows that holds all."""
 OUTCOMES = ("fixed", "broken", "both_right", "both_wrong")
 BY_LOSS = ("nearer", "further", "same")
 """What can become of a row that is right or wrong, and of one that is neither: then by its loss."""
@@ -243,7 +245,7 @@ def _told(*values: Any) -> tuple[float, float, float]:
 
 def gold_groups(pair: Pair) -> dict[str, np.ndarray]:
     """All rows, and those of each right label [n], where a row has one."""
-    groups = {"all rows": np.ones(len(pair), bool)}
+    groups = {ALL: np.ones(len(pair), bool)}
     decisions: Sequence[Decisions | None] = (pair.a.decisions, pair.b.decisions)
     for one in decisions:
         if one is not None and one.names and np.array_equal(one.example, np.arange(len(pair))):

@@ -36,6 +36,7 @@ _ALSO_TRAINED_ON = " Also SQuAD's JSON, demo/qa, or a treebank (.conllu)."
 _OR_A_TEXT = " Without it, --text is the text itself, and --text-pair a second one."
 """What is said of data where a text can stand in its place."""
 _MODEL = "'pocket', a folder, or a hub id."
+_SCORER = "'pocket', a folder, a hub id, or an ONNX file."
 _SEVERAL = {
     "models": ("model", _MODEL, "Further models, read side by side with the first on the same texts."),
     "lotteries": ("lottery", "The folder of a lottery's result.", "Those it is compared with."),
@@ -100,8 +101,11 @@ def _positional(question: Question) -> list[inspect.Parameter]:
     """What is typed without a flag: an input each, or one and any number of others like it."""
     names = question.named
     if not question.takes_several:
-        hint = Annotated[str, Parameter(help=_MODEL)]
-        return [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=hint) for name in names]
+        hints = {
+            name: Annotated[str, Parameter(help=_SCORER if question.asked_of[name].kind == "scorer" else _MODEL)]
+            for name in names
+        }
+        return [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=hints[name]) for name in names]
     name, one, others = _SEVERAL[names[0]]
     first, more = (Annotated[str, Parameter(help=words)] for words in (one, others))
     return [

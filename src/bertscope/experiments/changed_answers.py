@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bertscope.analyses.changed_labels import label_table
-from bertscope.analyses.changed_predictions import Answers, How, Pair, distance, gold_groups, outcome_table
+from bertscope.analyses.changed_predictions import ALL, Answers, How, Pair, distance, gold_groups, outcome_table
 from bertscope.core.number import Number
 from bertscope.core.statement import p_told
 from bertscope.core.statistics import holm, mcnemar_p
@@ -43,7 +43,7 @@ def changed_answers(
     rows, labels = [], []
     for arm, said in others.items():
         pair = Pair(before, Answers.of(task, said), How(seed=seed))
-        counts = outcome_table(pair, {"": gold_groups(pair)["all rows"]}).set_index("outcome")["rows"]
+        counts = outcome_table(pair, {"": gold_groups(pair)[ALL]}).set_index("outcome")["rows"]
         better = pair.better[pair.outcomes != ""]
         p = float(mcnemar_p(better.sum(), abs(better).sum()))
         flips = distance(pair).get("flips")

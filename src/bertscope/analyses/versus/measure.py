@@ -91,8 +91,9 @@ def measure(a: Scorer, b: Scorer, task: Task, config: VersusConfig) -> Result:
     if config.null:
         outcomes["blind"] = _blind(pair, asked[0].task, groups)
         tables[null_panel.TABLE] = _nothing(pair, slices)
-    compared = Compared(a, b, [each.task for each in asked], [each.truncated for each in asked], pair, tables, config)
-    return versus_result(compared)
+    tasks, truncated = [each.task for each in asked], [each.truncated for each in asked]
+    forms = is_form(a, b) or is_form(b, a)
+    return versus_result(Compared(a, b, tasks, truncated, pair, tables, config, forms))
 
 
 def _asked(a: Scorer, b: Scorer, task: Task) -> list[Asked]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.changed_predictions import Pair, agreement, distance
+from bertscope.analyses.changed_predictions import ALL, Pair, agreement, distance
 from bertscope.analyses.versus.question import VersusConfig, versus
 from bertscope.core.estimate import Estimate, cell
 from bertscope.core.figure import Figure
@@ -40,6 +40,8 @@ class Compared:
     pair: Pair
     tables: Mapping[str, pd.DataFrame]
     config: VersusConfig
+    forms: bool
+    """Whether one is a form of the other: cut, or written as ONNX."""
 
     @property
     def models(self) -> list[Scorer]:
@@ -68,15 +70,19 @@ def versus_result(found: Compared) -> Result:
 
 def _headline(found: Compared, scores: Sequence[Scores]) -> list[Number]:
     pair, metric, n = found.pair, found.tasks[0].metric, len(found.pair)
-    counts = found.tables["outcomes"].query("rows_of == 'all rows'").set_index("outcome")["rows"]
+    counts = found.tables["outcomes"].set_index("rows_of").loc[ALL].set_index("outcome")["rows"]
     told = int(counts.sum())
     numbers = [Number(case, float(count), n=told) for case, count in counts.items()] if told else []
     by = found.tables["differences"].set_index("measure")
+    numbers += [Number("rows_p", by.loc["rows", "p"], n=told, unit="p")] if told else []
     numbers.append(_number("change", cell(by.loc["score"], "change", "low", "high"), n, metric))
+    if not pair.a.output.counts_hits:  # otherwise it is the same test
+        numbers.append(Number("score_p", by.loc["score", "p"], n=n, unit="p"))
     numbers += [score.keyed("score", model=key) for score, key in zip(scores, found.keys, strict=True)]
     numbers.append(Number("chance", scores[0].chance, n=n, unit=metric))
     if "loss" in by.index:
         numbers.append(_number("loss_change", cell(by.loc["loss"], "change", "low", "high"), n, pair.a.output.loss))
+        numbers.append(Number("loss_p", by.loc["loss", "p"], n=n, unit="p"))
     kappa = "kappa" if pair.right_or_wrong else "r"
     units = {
         "agreement": kappa,
@@ -135,6 +141,8 @@ def _notes(found: Compared, scores: Sequence[Scores]) -> list[str]:
             told.append(f"{name} was fine-tuned on another split or other data: it may have seen some test rows")
         if cut:
             told.append(f"{cut} test texts are longer than the {model.max_length} tokens that {name} reads")
+    if all(model.record.is_one_training for model in found.models) and not found.forms:
+        told.append("each model is one training: another seed of either may fix and break other rows")
     if pair.losses is None:
         which = [name for name, one in zip(names, (pair.a, pair.b), strict=True) if one.losses is None]
         told.append(f"the loss is left out: what {' and '.join(which)} put out doesn't hold it")
@@ -243,7 +251,7 @@ def _most(result: Result) -> str:
     case = "broken" if most["change"] < 0 else "fixed"
     recall = f"recall of {most['label']} {sure(cell(most, 'change', 'low', 'high'), points)} points"
     if (most["label"], case) in of.index:
-        share = of[most["label"], case] / max(of["all rows", case], 1)
+        share = of[most["label"], case] / max(of[ALL, case], 1)
         part = "most" if share > 0.5 else f"{of[most['label'], case]:,}"
         return f", {part} of what is {case} in class {most['label']} ({recall}, {p_told(most['p_holm'])} corrected)"
     return f", above all in {most['label']} ({recall}, {p_told(most['p_holm'])} corrected)"
