@@ -7,12 +7,10 @@ import copy
 import numpy as np
 import pytest
 from scipy import stats
-from test_explain_faithful import bag, examples, fillers
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from bertscope.analyses.explain.agreement import pieces_of, spearman
 from bertscope.analyses.explain.corpus import CorpusWords, corpus_words, null_table, towards_classes
-from bertscope.analyses.explain.measure import measure
+from bertscope.analyses.explain.measure import measure, pieces_of, spearman
 from bertscope.analyses.explain.question import ExplainConfig
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -22,6 +20,7 @@ from bertscope.data.task import Task
 from bertscope.models.attribution import attribute
 from bertscope.models.outputs.kinds import model_output
 from planted_kinds import PLANTED
+from word_bags import bag, examples, fillers
 
 
 def noisy(tiny, monkeypatch, n: int = 120):

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from bags import bag, plain_bert
-from bertscope.core.attributions import Targets, Wanted
-from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.models.attribution import METHODS, allowed_gap, attribute, gauss_legendre
 from bertscope.models.load import load
-from bertscope.models.outputs.classifier import OneLabel
-from bertscope.models.words import NO_WORD, align
 from captum_values import NODES, TEXTS, VALUES, captum_values
 from families import CONFIGS, tiny_model
+from plain_margins import margin, tokens_of
 from six_sentences import SENTENCES
 
 SOME = Examples(tuple("abcdef"), SENTENCES)
@@ -33,20 +29,6 @@ def tokenizer(_pocket):
 @pytest.fixture(scope="module")
 def bert(tokenizer):
     return plain_bert(tokenizer)
-
-
-def tokens_of(encoder, text, pair=None):
-    """A text's ids, and each token's word, by the tokenizer itself."""
-    coded = encoder.tokenizer(text, pair, return_tensors="pt")
-    words = [NO_WORD if word is None else word for word in coded.word_ids()]
-    first = max((w for w, s in zip(words, coded.sequence_ids(), strict=True) if s == 0), default=-1) + 1
-    words = [word + first if side == 1 else word for word, side in zip(words, coded.sequence_ids(), strict=True)]
-    return coded.to(encoder.device), np.array(words)
-
-
-def margin(logits, label):
-    others = [place for place in range(logits.shape[-1]) if place != label]
-    return logits[..., label] - logits[..., others].mean(-1)
 
 
 # Against what is known
@@ -234,118 +216,3 @@ def test_every_family(family, tokenizer):
     difference = added.whole - added.baseline
     np.testing.assert_allclose(np.add.reduceat(added.values, added.starts[:-1]), difference, rtol=0.1, atol=0.05)
     assert np.abs(attribute(encoder, None, two, method="gradient").values).max() > 0
-
-
-# What is explained
-
-
-def test_a_label_that_is_asked_for(bert):
-    found = attribute(bert, None, SOME, wanted=Wanted(label=2), method="leave_out")
-    assert set(found.targets.label) == {2} and set(found.explained) == {"LABEL_2"}
-    other = attribute(bert, None, SOME, wanted=Wanted(label=0), method="leave_out")
-    assert np.abs(found.values - other.values).max() > 0.1
-
-
-def test_given_targets_are_explained_again(bert):
-    first = attribute(bert, None, SOME, method="leave_out")
-    again = attribute(bert, None, SOME, first.targets, method="leave_out")
-    np.testing.assert_array_equal(again.values, first.values)
-    one = Targets(np.array([3]), np.array([-1]), np.array([1]))
-    found = attribute(bert, None, SOME, one, method="gradient")
-    assert len(found) == 1 and found.targets.example[0] == 3 and found.explained == ("LABEL_1",)
-
-
-def test_labels_are_in_the_task_s_order(bert, toy_task):
-    """The model's third label is the task's first."""
-    bert.model.config.id2label = {0: "x", 1: "y", 2: "z"}
-    try:
-        task = replace(toy_task, labels=("z", "x", "y"))
-        asked = attribute(bert, task.output, SOME, wanted=Wanted(label=0), method="leave_out")
-        own = attribute(bert, None, SOME, wanted=Wanted(label=2), method="leave_out")
-    finally:
-        bert.model.config.id2label = {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}
-    np.testing.assert_array_equal(asked.values, own.values)
-    assert set(asked.explained) == {"z"}
-
-
-def test_words_are_as_the_text_has_them(bert):
-    texts = Examples(("a",), ("Don't  SHOUT, naïve\tman!",), ("It's ok",))
-    found = attribute(bert, None, texts, method="leave_out")
-    assert found.words_of(0) == ("Don", "'", "t", "SHOUT", ",", "naïve", "man", "!", "It", "'", "s", "ok")
-    np.testing.assert_array_equal(found.word, np.arange(12))
-
-
-def test_truncated_words_have_no_attribution(bert):
-    texts = Examples(("a", "b"), ("old house " * 60, "good"), ("bad food " * 60, "bad"))
-    found = attribute(bert, None, texts, method="leave_out")
-    assert found.unread[1] == 0 and found.unread[0] == 240 - len(found.of(0))
-    numbers = found.word[: len(found.of(0))]
-    second = numbers >= 120  # a second text's words come after all of the first one's, read or not
-    assert set(np.array(found.words_of(0))[second]) == {"bad", "food"} and 0 < second.sum() < 60
-    assert set(np.array(found.words_of(0))[~second]) == {"old", "house"}
-
-
-def test_windows_share_words(bert, toy_task):
-    """A long text read in windows: words are counted through it, and each is masked wherever it is read."""
-    task = replace(toy_task, labels=("LABEL_0", "LABEL_1", "LABEL_2"), windows=3)
-    long = " ".join(["the old house by the river"] * 20)
-    found = attribute(bert, task.output, Examples(("a", "b"), (long, "good")), method="integrated", nodes=64)
-    assert len(found.of(0)) == 120 and found.unread[0] == 0
-    assert " ".join(found.words_of(0)) == long
-    left = attribute(bert, task.output, Examples(("a", "b"), (long, "good")), method="leave_out")
-    masked = long.split()
-    masked[45] = bert.tokenizer.mask_token
-    asked = OneLabel(bert, task.output)
-    with torch.no_grad():
-        said = [
-            margin(asked.run(next(iter(asked.batches(Examples(("a",), (text,)))))), left.targets.label[0])
-            for text in (long, " ".join(masked))
-        ]
-    assert left.of(0)[45] == pytest.approx(float(said[0] - said[1]), abs=1e-5)
-    assert abs(left.of(0)[45]) > 1e-4
-
-
-def test_a_word_of_windows_is_one(tokenizer):
-    coded = tokenizer(["a b c d e f"], truncation=True, max_length=5, stride=1, return_overflowing_tokens=True,
-                      return_special_tokens_mask=True)  # fmt: skip
-    special = np.concatenate(coded["special_tokens_mask"]).astype(bool)
-    words, _ = align(
-        tokenizer, coded, special, Examples(("a",), ("a b c d e f",)), np.zeros(len(coded.encodings), int)
-    )
-    assert [word for word in words if word >= 0] == [0, 1, 2, 2, 3, 4, 4, 5]
-
-
-# Texts at the edge, and mistakes
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_texts_without_words_are_left_out(bert, method):
-    found = attribute(bert, None, Examples(tuple("abc"), ("", "good", " [SEP] ")), method=method)
-    np.testing.assert_array_equal(found.targets.example, [1])
-    assert found.words_of(0) == ("good",)
-    if method != "gradient":
-        assert found.of(0).sum() == pytest.approx(found.whole[0] - found.baseline[0], rel=0.01)
-    assert not len(attribute(bert, None, Examples(("a",), ("",)), method=method))
-
-
-def test_unknown_words_are_words(bert):
-    found = attribute(bert, None, Examples(("a",), ("good 語 bad",)), method="leave_out")
-    assert found.words_of(0) == ("good", "語", "bad") and np.isfinite(found.values).all()
-
-
-def test_mistakes(tokenizer, bert):
-    with pytest.raises(UserError, match=r"no texts; give some"):
-        attribute(bert, None, Examples((), ()))
-    with pytest.raises(UserError, match=r"unknown method 'integratd'; did you mean 'integrated'\?"):
-        attribute(bert, None, SOME, method="integratd")
-    broken = plain_bert(tokenizer)
-    with torch.no_grad():
-        broken.model.bert.encoder.layer[1].output.dense.weight[0, 0] = torch.nan
-    with pytest.raises(UserError, match="NaN or infinite values"):
-        attribute(broken, None, SOME)
-
-
-def test_a_tokenizer_without_masks_is_refused(bert, monkeypatch):
-    monkeypatch.setattr(type(bert.tokenizer), "mask_token_id", None, raising=False)
-    with pytest.raises(UserError, match=r"has no mask token, .* give a model that has one"):
-        attribute(bert, None, SOME)

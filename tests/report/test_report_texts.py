@@ -38,7 +38,7 @@ def page_file(tmp_path_factory) -> Path:
 
 
 def words(html: str) -> list[tuple[str, float, str, str]]:
-    found = re.findall(r'<i (?:tabindex="0" )?class="([^"]*)" style="--s:([\d.]+)" data-by="([^"]*)">(.*?)</i>', html)
+    found = re.findall(r'<i (?:tabindex=0 )?class="([^"]*)" style="--s:([\d.]+)" data-by="([^"]*)">(.*?)</i>', html)
     return [(kind, float(share), by, word) for kind, share, by, word in found]
 
 

@@ -29,6 +29,7 @@ ROWS = 24
 _LEARN = {"epochs": 1, "learning_rate": 1e-3}
 SETTINGS: dict[str, dict[str, Any]] = {
     "ablate": {"units": ("head", "layer"), "repeats": 100, "permutations": 99},
+    "explain": {"sample": 4, "nodes": 4},
     "importance": {"repeats": 100, "random": 2},
     "prune": {"share": 0.5, "force": True},
     "finetune": _LEARN,

@@ -13,6 +13,7 @@ from benchmarks import shapes_plain
 from benchmarks.__main__ import NAMES, main
 from benchmarks.ablation import spread
 from benchmarks.attention import annotated, plainly, read, tuned
+from benchmarks.captum_plain import find_captum
 from benchmarks.options import Options, Sentences, sentences
 from benchmarks.side_by_side import TOLERANCE, Report, Variant, compare
 from bertscope.analyses.shapes import CLASSES, LABELS
@@ -50,6 +51,9 @@ def test_memory_is_told_for_every_size(written):
 def test_benchmark_completes_and_its_variants_agree(written, name):
     if name == "training" and find_spec("accelerate") is None:
         assert "accelerate" in written["skipped"][name]
+        return
+    if name == "explain" and find_captum() is None:
+        assert "captum isn't installed" in written["skipped"][name]
         return
     if name == "shrink":
         assert "--tuned FOLDER=TASK" in written["skipped"][name]

@@ -111,19 +111,20 @@ def tinted_html(figure: Figure, table: pd.DataFrame, most: int = MOST) -> str:
 
 
 def _as_html(text: TintedText) -> str:
-    spans = [_word(*each) for each in zip(text.words, text.values, text.shares, strict=True)]
-    if spans:  # one stop for the keyboard; the page's arrows lead on from it
-        spans[0] = spans[0].replace("<i ", '<i tabindex="0" ', 1)
+    each = enumerate(zip(text.words, text.values, text.shares, strict=True))
+    spans = [_word(*word, stop=not place) for place, word in each]
     said, folded = " ".join(spans[:UNFOLDED]), spans[UNFOLDED:]
     more = f'<details><summary>{len(folded):,} more words</summary><p dir="auto">{" ".join(folded)}</p></details>'
     of = f'<span class="of"><bdi>{escape(text.row)}</bdi>: <bdi>{escape(text.of)}</bdi></span>'
     return f'<li>{of}<p dir="auto">{said}</p>{more if folded else ""}</li>'
 
 
-def _word(word: str, value: float, share: float) -> str:
+def _word(word: str, value: float, share: float, *, stop: bool) -> str:
+    """A text is one `stop` for the keyboard: the page's arrows lead on from it."""
     which = "for" if value > 0 else "against" if value < 0 else ""
     seen = " seen" if abs(share) >= _SEEN else ""
-    return f'<i class="{which}{seen}" style="--s:{abs(share):.2f}" data-by="{signed(value)}">{escape(word)}</i>'
+    how = f'class="{which}{seen}" style="--s:{abs(share):.2f}" data-by="{signed(value)}"'
+    return f"<i {'tabindex=0 ' if stop else ''}{how}>{escape(word)}</i>"
 
 
 def signed(value: float) -> str:
