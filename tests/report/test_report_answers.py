@@ -56,7 +56,7 @@ def test_long_tables_are_cut_on_the_page_and_whole_in_the_csv(tmp_path):
 def test_the_citation_is_shown_with_its_link(tmp_path, monkeypatch):
     class Declared:
         main, better, cite = "accuracy", "higher", "Michel et al. 2019, https://arxiv.org/abs/1905.10650"
-        card, keeps, columns, words, numbers, plan = None, "", {}, {}, {}, None
+        card, row_card, keeps, columns, words, numbers, plan = None, (), "", {}, {}, {}, None
 
     monkeypatch.setattr("bertscope.core.registry.still_declared", lambda name: Declared)
     put(tmp_path, ablation())

@@ -19,6 +19,7 @@ async function listRows(details) {
   body.replaceChildren(toolsOf(list), make("p", { class: "found", role: "status" }), frameOf(list), pagerOf(list));
   body.setAttribute("aria-busy", "false");
   showList(list);
+  setTimeout(() => writtenOf(list.rows)); // before the first letter is typed
 }
 
 // After another model or task was chosen.
