@@ -27,8 +27,6 @@ SCORING = [one for name in registry.QUESTIONS if (one := registry.find(name)).sc
 _WANTED = {
     "ablate", "bias", "erase", "errors", "explain", "finetune", "freeze", "graft", "importance", "lottery", "prune",
     "redundancy", "scratch", "shrink", "truncate", "versus",
-    "ablate", "importance", "prune", "lottery", "shrink", "scratch", "truncate", "freeze", "bias", "redundancy",
-    "erase", "finetune", "errors", "explain", "versus",
 }  # fmt: skip
 _INTRODUCTION = """\
 # Outputs
