@@ -114,6 +114,7 @@ explain = Question(
             "target": "which of the row's targets it is explained for",
             "word": "its place in the text, a pair's second text after the first",
             "attribution": "what it did for what is explained, in the same unit",
+            "of": "what is explained",
         },
         "faithfulness": {
             "measure": "comprehensiveness: lost without the words; sufficiency: lost with them alone",
