@@ -130,7 +130,7 @@ def test_a_broken_class_is_found_by_class_and_by_slice_and_only_it(three):
     assert worse[["kind", "slice"]].to_numpy().tolist() == [["label", "y"]]
     assert (worse["worse"].item(), worse["better"].item(), worse["n"].item()) == (40, 0, 80)
     assert result["broken"].value == 40
-    assert "B fixes 0 and breaks 40 of 240 rows of A (p < .001), most of what is broken in class y" in told(result)
+    assert "B fixes 0 and breaks 40 of 240 rows of A (p < .001), all of what is broken in class y" in told(result)
 
 
 def test_a_broken_word_is_found_among_slices(three):

@@ -239,19 +239,27 @@ def _outcome(result: Result, names: Sequence[str]) -> str:
 
 
 def _most(result: Result) -> str:
-    """The label to which most of what changes belongs, where its recall changes for certain."""
+    """The labels to which most of what is broken, and of what is fixed, belongs: of those whose recall changes for
+    certain."""
     if "labels" not in result.tables:
         return ""
     labels = result.tables["labels"]
-    sure_ones = labels[(labels["measure"] == "recall") & labels["certain"]]
-    if sure_ones.empty:
-        return ""
-    most = sure_ones.loc[(sure_ones["change"] * sure_ones["n"]).abs().idxmax()]
+    certain = labels[(labels["measure"] == "recall") & labels["certain"]]
+    moved = certain["change"] * certain["n"]
+    told = []
+    for case, size in (("broken", -moved), ("fixed", moved)):
+        if (size > 0).any():
+            told.append(_in_class(result, certain.loc[size.idxmax()], case))
+    return "".join(f", {one}" for one in told)
+
+
+def _in_class(result: Result, label: pd.Series, case: str) -> str:
     of = result.tables["outcomes"].set_index(["rows_of", "outcome"])["rows"]
-    case = "broken" if most["change"] < 0 else "fixed"
-    recall = f"recall of {most['label']} {sure(cell(most, 'change', 'low', 'high'), points)} points"
-    if (most["label"], case) in of.index:
-        share = of[most["label"], case] / max(of[ALL, case], 1)
-        part = "most" if share > 0.5 else f"{of[most['label'], case]:,}"
-        return f", {part} of what is {case} in class {most['label']} ({recall}, {p_told(most['p_holm'])} corrected)"
-    return f", above all in {most['label']} ({recall}, {p_told(most['p_holm'])} corrected)"
+    name = label["label"]
+    recall = f"recall of {name} {sure(cell(label, 'change', 'low', 'high'), points)} points"
+    surely = f"({recall}, {p_told(label['p_holm'])} corrected)"
+    if (name, case) not in of.index:
+        return f"above all in {name} {surely}"
+    own, whole = of[name, case], of[ALL, case]
+    part = "all" if own == whole else "most" if own > whole / 2 else f"{own:,}"
+    return f"{part} of what is {case} in class {name} {surely}"
