@@ -121,17 +121,11 @@ def test_the_catalogue_and_the_declarations_agree():
 
 
 def test_what_an_input_is_said_to_be_is_what_the_measuring_function_takes():
-<<<<<<< HEAD
     taken = {
         "model": ["Encoder"], "scorer": ["Scorer"], "task": ["Task"], "examples": ["Examples"],
         "data": ["Task | Examples"], "states": ["Given", "StatesStore"], "result": ["Result"],
         "map_labels": ["OwnLabels"],
     }  # fmt: skip
-=======
-    taken = {"model": ["Encoder"], "scorer": ["Scorer"], "task": ["Task"], "examples": ["Examples"],
-             "data": ["Task | Examples"], "states": ["Given", "StatesStore"], "result": ["Result"],
-             "map_labels": ["OwnLabels"]}  # fmt: skip
->>>>>>> versus
     for name in QUESTIONS:
         question = find(name)
         function = resolve(f"{question._measuring}:{'part' if question.shares_pass else 'measure'}")
