@@ -64,7 +64,9 @@ def test_magnitude_pruning_keeps_the_last_mask_that_passed(model):
     kept = Subnetwork.of(pruned).kept
     assert kept.sum() == steps["weights"][steps["passes"]].iloc[-1]
     assert [number.value for number in pruned.numbers(key="score", arm="pruned")] == [1]
-    assert [number.key for number in pruned.headline] == ["left", "score", "score", "above_bar", "chance"]
+    assert [number.key for number in pruned.headline] == [
+        "left", "score", "score", "above_bar", "chance", "fixed", "broken"
+    ]  # fmt: skip
 
 
 def test_a_task_at_chance_is_refused_unless_forced(tiny, pocket):

@@ -14,7 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.models.attribution import METHODS, attribute
 from bertscope.models.outputs.classifier import OneLabel
-from bertscope.models.words import align
+from bertscope.models.windows import text_windows
 from plain_margins import margin
 from six_sentences import SENTENCES
 
@@ -101,13 +101,8 @@ def test_windows_share_words(bert, toy_task):
 
 
 def test_a_word_of_windows_is_one(tokenizer):
-    coded = tokenizer(["a b c d e f"], truncation=True, max_length=5, stride=1, return_overflowing_tokens=True,
-                      return_special_tokens_mask=True)  # fmt: skip
-    special = np.concatenate(coded["special_tokens_mask"]).astype(bool)
-    words, _ = align(
-        tokenizer, coded, special, Examples(("a",), ("a b c d e f",)), np.zeros(len(coded.encodings), int)
-    )
-    assert [word for word in words if word >= 0] == [0, 1, 2, 2, 3, 4, 4, 5]
+    read = text_windows(tokenizer, Examples(("a",), ("a b c d e f",)), 5, 4)
+    assert [word for word in read.tokens.words if word >= 0] == [0, 1, 2, 2, 3, 4, 4, 5]
 
 
 # Texts at the edge, and mistakes

@@ -152,9 +152,8 @@ def test_batches_may_lie_on_a_gpu():
 
     session = export._Session.__new__(export._Session)
     nn.Module.__init__(session)
-    session.session = SimpleNamespace(
-        run=lambda names, inputs: [inputs["input_ids"] + 1], get_outputs=lambda: [SimpleNamespace(name="logits")]
-    )
+    session.session = SimpleNamespace(run=lambda names, inputs: [inputs["input_ids"] + 1])
+    session.takes, session.gives = ["input_ids"], ["logits"]
     assert session(input_ids=OnGpu()).logits.tolist() == [[2, 2]]
     with pytest.raises(AttributeError, match="the ONNX file gives logits, not start_logits"):
         _ = session(input_ids=OnGpu()).start_logits

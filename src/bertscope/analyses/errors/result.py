@@ -238,7 +238,7 @@ def sentence(result: Result) -> Statement | None:
     if result.numbers(key="calibration_error"):
         row = result.tables["calibration"].iloc[0]
         how = f"{decimals(row['calibration_error'])}, and {decimals(row['expected'])} where calibration is perfect"
-        certain = "" if row["p"] < LEVEL else ", which isn't clearly more"
+        certain = "" if row["p"] < LEVEL else ", which a calibrated model can have, too"
         told.append(f"the calibration error is {how}{certain}")
         over = Estimate(row["overconfidence"], row["overconfidence_low"], row["overconfidence_high"])
         told.append(f"confidence minus accuracy is {sure(over, percent)}")

@@ -78,15 +78,15 @@ def _headline(found: Compared, scores: Sequence[Scores]) -> list[Number]:
     told = int(counts.sum())
     numbers = [Number(case, float(counts[case]), n=told) for case in _CASES if told and case in counts]
     by = found.tables["differences"].set_index("measure")
-    numbers += [Number("rows_p", by.loc["rows", "p"], n=told, unit="p")] if told else []
+    numbers += [Number("rows_p", by.loc["rows", "p"], n=told)] if told else []
     numbers.append(_number("change", cell(by.loc["score"], "change", "low", "high"), n, metric))
     if not pair.a.output.counts_hits:  # otherwise it is the same test
-        numbers.append(Number("score_p", by.loc["score", "p"], n=n, unit="p"))
+        numbers.append(Number("score_p", by.loc["score", "p"], n=n))
     numbers += [score.keyed("score", model=key) for score, key in zip(scores, found.keys, strict=True)]
     numbers.append(Number("chance", scores[0].chance, n=n, unit=metric))
     if "loss" in by.index:
         numbers.append(_number("loss_change", cell(by.loc["loss"], "change", "low", "high"), n, pair.a.output.loss))
-        numbers.append(Number("loss_p", by.loc["loss", "p"], n=n, unit="p"))
+        numbers.append(Number("loss_p", by.loc["loss", "p"], n=n))
     kappa = "kappa" if pair.right_or_wrong else "r"
     units = {
         "agreement": kappa,
