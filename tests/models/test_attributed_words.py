@@ -14,7 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.models.attribution import METHODS, attribute
 from bertscope.models.outputs.classifier import OneLabel
-from bertscope.models.words import align
+from bertscope.models.windows import text_windows
 from plain_margins import margin
 from six_sentences import SENTENCES
 
@@ -80,6 +80,23 @@ def test_truncated_words_have_no_attribution(bert):
     assert set(np.array(found.words_of(0))[~second]) == {"old", "house"}
 
 
+@pytest.mark.parametrize("pair", [False, True])
+def test_words_that_are_cut_from_the_left_keep_their_places(bert, pair):
+    """Some tokenizers cut the beginning: the words that are read are the last."""
+    words = tuple(f"{number}" for number in range(100))
+    given = Examples(("a", "b"), (" ".join(words), "good"), (" ".join(words[:70]), "bad") if pair else None)
+    bert.tokenizer.truncation_side = "left"
+    try:
+        found = attribute(bert, None, given, method="leave_out")
+    finally:
+        bert.tokenizer.truncation_side = "right"
+    numbers, read = found.word[: len(found.of(0))], found.words_of(0)
+    assert 0 < found.unread[0] == (170 if pair else 100) - len(read)
+    assert read == tuple((*words, *words[:70])[number] for number in numbers)
+    assert numbers[-1] == (169 if pair else 99) and 99 in numbers and 0 not in numbers
+    assert found.words_of(1) == (("good", "bad") if pair else ("good",))
+
+
 def test_windows_share_words(bert, toy_task):
     """A long text read in windows: words are counted through it, and each is masked wherever it is read."""
     task = replace(toy_task, labels=("LABEL_0", "LABEL_1", "LABEL_2"), windows=3)
@@ -101,12 +118,7 @@ def test_windows_share_words(bert, toy_task):
 
 
 def test_a_word_of_windows_is_one(tokenizer):
-    coded = tokenizer(["a b c d e f"], truncation=True, max_length=5, stride=1, return_overflowing_tokens=True,
-                      return_special_tokens_mask=True)  # fmt: skip
-    special = np.concatenate(coded["special_tokens_mask"]).astype(bool)
-    words, _ = align(
-        tokenizer, coded, special, Examples(("a",), ("a b c d e f",)), np.zeros(len(coded.encodings), int)
-    )
+    words = text_windows(tokenizer, Examples(("a",), ("a b c d e f",)), 5, 9).tokens.words
     assert [word for word in words if word >= 0] == [0, 1, 2, 2, 3, 4, 4, 5]
 
 
