@@ -63,7 +63,7 @@ def test_a_typed_mask_is_what_is_explained(planted):
     result = bertscope.explain(model, "house house [MASK] house")
     assert result.tables["targets"]["of"].tolist() == ["house, masked piece 1"]
     assert result.tables["words"]["text"].tolist() == ["house"] * 3
-    wanted = bertscope.explain(model, "house house [MASK] house", of="road").tables["targets"]
+    wanted = bertscope.explain(model, "house house [MASK] house", towards="road").tables["targets"]
     assert wanted["of"].tolist() == ["road, masked piece 1"]
 
 
@@ -133,7 +133,7 @@ def test_given_text_leaves_names_alone(tmp_path, monkeypatch):
 
 def test_mistakes(tiny, toy_model, toy_task, pocket):
     with pytest.raises(UserError, match=r"has no label 'god'; did you mean 'good'\?"):
-        bertscope.explain(toy_model, toy_task, of="god")
+        bertscope.explain(toy_model, toy_task, towards="god")
     with pytest.raises(UserError, match="says nothing of single words; leave out word=2"):
         bertscope.explain(toy_model, toy_task, word=2)
     with pytest.raises(UserError, match="the text is empty; give one with words"):
@@ -143,19 +143,19 @@ def test_mistakes(tiny, toy_model, toy_task, pocket):
     with pytest.raises(UserError, match="nodes is 513; it can be at most 512"):
         bertscope.explain(tiny, list(SENTENCES), nodes=513)
     with pytest.raises(UserError, match="the vocabulary of pocket has no piece 'xyzzyx'"):
-        bertscope.explain(pocket, "the [MASK] house", of="xyzzyx")
+        bertscope.explain(pocket, "the [MASK] house", towards="xyzzyx")
 
 
 def test_a_number_has_no_labels_to_choose_from(planted):
     for kind in ("regression", "spans", "vectors", "trees"):
         task, model = planted(kind)
-        with pytest.raises(UserError, match="gives no labels to choose from; leave out of='good'"):
-            bertscope.explain(model, task, of="good")
+        with pytest.raises(UserError, match="gives no labels to choose from; leave out towards='good'"):
+            bertscope.explain(model, task, towards="good")
     task, model = planted("choices")
     with pytest.raises(UserError, match="give the number of a candidate"):
-        bertscope.explain(model, task, of="good")
+        bertscope.explain(model, task, towards="good")
     with pytest.raises(UserError, match="no text has both"):
-        bertscope.explain(model, task, of="9")
+        bertscope.explain(model, task, towards="9")
 
 
 def test_the_command(command, model):

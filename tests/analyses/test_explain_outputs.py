@@ -34,7 +34,7 @@ def test_the_tag_of_each_word(planted):
     logits = said(model, task.test.text[0]).logits[0, 1:-1].double().cpu().numpy()  # a piece each
     expected = logits.max(1) - logits.min(1)
     np.testing.assert_allclose(whole(bertscope.explain(model, task), task.test.ids[0]), expected, atol=1e-5)
-    one = bertscope.explain(model, task, word=2, of="B-bad").tables["targets"]
+    one = bertscope.explain(model, task, word=2, towards="B-bad").tables["targets"]
     assert one["of"].tolist() == [f"B-bad of {text.split()[1]}" for text in task.test.text]
     assert one["whole"][0] == pytest.approx(logits[1, 0] - logits[1, 1], abs=1e-5)
 
@@ -79,7 +79,7 @@ def test_a_candidate_above_the_others(planted):
         words = result.tables["words"]
         read = " ".join(words[words["row"] == task.test.ids[row]]["text"])
         assert read == " ".join([task.test.text[row], *task.test.choices[row]])
-    third = bertscope.explain(model, task, of="3").tables["targets"]  # which every second row has
+    third = bertscope.explain(model, task, towards="3").tables["targets"]  # which every second row has
     assert third["row"].tolist() == [
         one for one, texts in zip(task.test.ids, task.test.choices, strict=True) if len(texts) == 3
     ]

@@ -117,6 +117,8 @@ DESCRIBING = (
     "np.quantile(lengths, np.arange(1, limits.bins)",  # probe: where bins of lengths end
     "np.quantile(values, [0.1, 0.5, 0.9])",  # importance: how a layer's neurons are spread
     "np.quantile(self.attention, _BRIGHT)",  # labelling: which cell is drawn brightest
+    "np.quantile(values[told], [0.25, 0.5, 0.75])",  # slices: where quarters of lengths end
+    "np.percentile(confidence, np.linspace(0, 1, bins + 1) * 100)",  # calibration: where bins of equal mass end
 )
 """Quantiles of data, which are no interval."""
 

@@ -47,9 +47,11 @@ def test_the_unigram_model_is_counted_by_hand():
     train, test = marked([5, 5, 6], [5]), marked([5, 7], [6])
     blind = OUTPUT.blind(train, test)
     assert blind[..., 0].tolist() == [[5, 5], [5, NOTHING]]
-    # 4 pieces of 2 kinds, and one kind that was never met: (3 + 1) / 7, (1 + 1) / 7 and 1 / 7, which add up to 1.
-    np.testing.assert_allclose(blind[[0, 0, 1], [0, 1, 0], 1], -np.log2([4 / 7, 1 / 7, 2 / 7]))
-    bits = np.mean(-np.log2([4 / 7, 1 / 7, 2 / 7]))
+    # 4 pieces of 2 kinds, and 6 numbers up to 7 that were never met: (3 + 1) / 7, (1 + 1) / 7 and 1 / 7 together.
+    np.testing.assert_allclose(blind[[0, 0, 1], [0, 1, 0], 1], -np.log2([4 / 7, 1 / 42, 2 / 7]))
+    every = OUTPUT.blind(train, marked(list(range(8))))[0, :, 1]
+    assert (2.0**-every).sum() == pytest.approx(1)  # probabilities, whatever was met
+    bits = np.mean(-np.log2([4 / 7, 1 / 42, 2 / 7]))
     assert OUTPUT.notes_on(train, test) == (
         "15% of each text's words are masked, 3 pieces in 2 test texts; the unigram model takes "
         f"{bits:.2f} bits ({bits * np.log(2):.3f} nats) a piece",

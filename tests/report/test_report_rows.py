@@ -201,7 +201,9 @@ def test_what_the_questions_themselves_declare_is_found_in_their_tables(tmp_path
     mistakes.tables["rows"] = mistakes.tables["rows"].assign(pair="b", p_gold=0.5)
     duel.tables["rows"] = duel.tables["rows"].assign(pair="b")
     trained = mistakes.tables["rows"][["row", "gold", "predicted", "p", "p_gold"]]
-    trained = trained.assign(predicted_before="positive", p_before=0.5, p_gold_before=0.5)
+    trained = trained.rename(columns={"p": "p_after"}).assign(
+        predicted_before="positive", p_before=0.5, p_gold_before=0.5
+    )
     results = {"errors": mistakes, "versus": duel, "explain": reasons, "ablate": few.flips(FLIPS)}
     results["finetune"] = replace(mistakes, tables={"rows": trained})
     for name, result in results.items():

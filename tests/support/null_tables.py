@@ -22,6 +22,7 @@ TASK, CORPUS = "demo/sentiment", "demo/corpus"
 SETTINGS: dict[str, dict[str, Any]] = {
     "erase": {"task": TASK, "layers": (0, 2, 4, 6, 8, 10), "texts": 100, "words": 4000},
     "explain": {"method": "gradient", "sample": 400},
+    "graft": {"units": ("layer",)},
     "redundancy": {"together": ("head:3.1", "head:3.4")},
 }
 """How some are asked: of fewer layers and texts, of some named heads."""
@@ -50,10 +51,27 @@ def answers(question: Question, of: dict[str, Any]) -> dict[str, Result]:
     found = {}
     for name, model in of.items():
         started = time.perf_counter()
-        asked_of = [model] if len(question.named) == 1 else [model, model.cut(["layer:1"])]
+        asked_of = _asked_of(question, model)
         found[name] = question(*asked_of, on, null=True, **how)
         print(f"{question.name} of {name}: {time.perf_counter() - started:.0f} s")
     return found
+
+
+def _asked_of(question: Question, model: Any) -> list[Any]:
+    """The model, and beside it what the question compares it with: what it was tuned from (other random weights), or
+    itself without a layer."""
+    import bertscope
+    from bertscope.models.new_task_head import with_classifier
+
+    if len(question.named) == 1:
+        return [model]
+    if question.name != "graft":
+        return [model, model.cut(["layer:1"])]
+    is_tuned = model.record.origin.init != "random"
+    return [
+        bertscope.load("pocket") if is_tuned else with_classifier(model, model.labels, init="random", seed=1),
+        model,
+    ]
 
 
 def panel_rows(question: Question, found: dict[str, Result]) -> Iterator[list[str]]:

@@ -21,7 +21,7 @@ from planted_kinds import PLANTED
 from short_training import QUICK, make_task
 from toy import task_of
 
-SHARES = ["p_before", "p_gold_before", "p", "p_gold"]
+SHARES = ["p_before", "p_gold_before", "p_after", "p_gold"]
 
 
 def test_rows_are_as_plain_predictions_have_them(tiny, tmp_path):
@@ -56,7 +56,7 @@ def test_every_kind_of_output_has_rows(_pocket, kind):
     has_shares = kind in ("classification", "one_logit", "several", "choices", "tokens")
     assert (list(rows.columns)[4:] == SHARES) is has_shares and len(rows.columns) == (8 if has_shares else 4)
     if has_shares:  # the planted model is always right
-        assert (rows["gold"] == rows["predicted"]).all() and rows["p"].equals(rows["p_gold"].rename("p"))
+        assert (rows["gold"] == rows["predicted"]).all() and rows["p_after"].equals(rows["p_gold"].rename("p_after"))
 
 
 def test_of_many_rows_the_first_are_told_and_that_is_said(tiny, monkeypatch):

@@ -24,7 +24,7 @@ import numpy as np
 from bertscope.core.decisions import Decisions
 from bertscope.core.errors import UserError
 from bertscope.core.estimate import Estimate
-from bertscope.core.intervals import ENDS, interval
+from bertscope.core.intervals import interval, percentile_ends
 from bertscope.core.resampling import chunks, metric_draws
 
 BINS = 15
@@ -90,8 +90,8 @@ def calibration(decisions: Decisions, *, bins: int = BINS, repeats: int = 2000, 
         [np.add.reduceat(one, starts, axis=1) for one in _drawn_right(confidence[order], repeats, seed)]
     )  # [repeats, bin]
     error, errors = (float(np.abs(sure - hits).sum() / len(right)), np.abs(sure - drawn).sum(1) / len(right))
-    low, high = np.quantile(drawn / n, ENDS, axis=0)
-    least, most = np.quantile(errors, ENDS)
+    low, high = percentile_ends(drawn / n)
+    least, most = (float(end) for end in percentile_ends(errors))
     said = decisions.of_gold
     told = said > 0
     losses = -np.log(np.where(told, said, 1.0))

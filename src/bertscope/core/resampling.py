@@ -234,10 +234,11 @@ def _ranks(counts: np.ndarray, order: np.ndarray, group: np.ndarray) -> np.ndarr
     return (np.cumsum(together, 1) - together + (together + 1) / 2)[:, group]
 
 
-def resamples(n: int, repeats: int, seed: int) -> Iterator[np.ndarray]:
-    """How often each example is drawn, [some, n]: whole numbers, so that sums of hits stay exact."""
+def resamples(n: int, repeats: int, seed: int, *, cells: int | None = None) -> Iterator[np.ndarray]:
+    """How often each example is drawn, [some, n]: whole numbers, so that sums of hits stay exact. `cells` are held of
+    each resample, where that is more than one for an example."""
     generator = np.random.default_rng(seed)
-    for size in chunks(n, repeats):
+    for size in chunks(cells or n, repeats):
         yield generator.multinomial(n, np.full(n, 1 / n), size=size).astype(float)
 
 

@@ -8,6 +8,7 @@ the mean of the risk over all numbers of answers: where confidence tells nothing
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from bertscope.core.calibration import refuse_none
 from bertscope.core.decisions import Decisions
 from bertscope.core.estimate import Estimate
 from bertscope.core.intervals import interval
-from bertscope.core.resampling import chunks
+from bertscope.core.resampling import resamples
 
 COVERAGE = 0.8
 STEPS = 20
@@ -47,10 +48,9 @@ def risk_coverage(decisions: Decisions, *, repeats: int = 1000, seed: int = 0) -
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     wrong, owner = (~decisions.right[order]).astype(np.float64), np.unique(decisions.example, return_inverse=True)[1]
     owner, n = owner[order], int(owner.max()) + 1
-    coverage, generator = np.arange(1, STEPS + 1) / STEPS, np.random.default_rng(seed)
-    counts = (generator.multinomial(n, np.full(n, 1 / n), size=size) for size in chunks(_HELD * len(order), repeats))
+    coverage, counts = np.arange(1, STEPS + 1) / STEPS, resamples(n, repeats, seed, cells=_HELD * len(order))
     draws = np.concatenate(
-        [_curve(one[:, owner].astype(np.float64), wrong, starts, coverage) for one in (np.ones((1, n)), *counts)]
+        [_curve(one[:, owner], wrong, starts, coverage) for one in chain([np.ones((1, n))], counts)]
     )
     low, high = interval(draws)
     area = Estimate(float(draws[0, -1]), float(low[-1]), float(high[-1]))

@@ -127,6 +127,14 @@ def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
     return corrected
 
 
+def holm_within(p: np.ndarray, families: np.ndarray) -> np.ndarray:
+    """Holm's correction within each family: `families` [tests] says which each of `p` [..., tests] is of."""
+    corrected = np.empty_like(p)
+    for family in dict.fromkeys(families):
+        corrected[..., families == family] = holm(p[..., families == family])
+    return corrected
+
+
 def one_more_p(value: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Whether a value [...] could be one more of `others` [..., n], two-sided: Student's, for normal ones.
 

@@ -6,7 +6,7 @@ two models.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -57,12 +57,12 @@ def changed_answers(
     return {VERSUS: table} | ({BY_LABEL: pd.concat(labels, ignore_index=True)} if labels else {})
 
 
-def changed_numbers(tables: Mapping[str, pd.DataFrame]) -> list[Number]:
-    """How many rows each form fixes and breaks, where rows are right or wrong."""
+def changed_numbers(tables: Mapping[str, pd.DataFrame], keys: Sequence[str]) -> list[Number]:
+    """How many rows each form fixes and breaks, by these keys, where rows are right or wrong."""
     table = tables[VERSUS]
     return [
         Number(key, float(row[key]), n=row["n"], of={"arm": row["arm"]})
-        for row in table.to_dict("records") for key in ("fixed", "broken") if key in table
+        for row in table.to_dict("records") for key in keys if key in table
     ]  # fmt: skip
 
 

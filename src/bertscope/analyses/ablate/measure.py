@@ -17,7 +17,7 @@ from bertscope.core.predictions import Judged
 from bertscope.core.reliability import ENOUGH, Reliability, split_half, split_half_of_means
 from bertscope.core.resampling import metric_draws
 from bertscope.core.result import Result
-from bertscope.core.statistics import holm, mcnemar_p, one_more_p, paired_effects, paired_p_of_nothing
+from bertscope.core.statistics import holm, holm_within, mcnemar_p, one_more_p, paired_effects, paired_p_of_nothing
 from bertscope.core.units import Unit, every
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
@@ -114,9 +114,7 @@ def _effects(task: Task, switched: Judged, off: Sequence[Off], config: AblateCon
 
 def _tested(p: np.ndarray, kinds: np.ndarray, prefix: str = "") -> dict[str, np.ndarray]:
     """Each kind is a family of tests of its own: 12 layers need not pay for 144 heads."""
-    corrected = np.empty_like(p)
-    for kind in dict.fromkeys(kinds):
-        corrected[..., kinds == kind] = holm(p[..., kinds == kind])
+    corrected = holm_within(p, kinds)
     return {f"{prefix}p": p, f"{prefix}p_holm": corrected, f"{prefix}certain": corrected < LEVEL}
 
 

@@ -61,7 +61,7 @@ def _faithful(
 def _over_corpus(asked: ModelOutput, examples: Examples, found: Attributions, config: ExplainConfig) -> Part:
     """Which words push each class, and, where a null is asked for, those of the same model with random weights."""
     how: dict[str, Any] = {"method": config.method, "nodes": config.nodes}
-    every, random = towards_classes(asked, examples, found, chosen=bool(config.of), **how), None
+    every, random = towards_classes(asked, examples, found, chosen=bool(config.towards), **how), None
     if config.null and asked.output is not None:
         twin = model_output(asked.with_random_weights(config.seed), asked.output)
         random = corpus_words(twin, attribute(twin.encoder, twin, examples, every.targets, **how))
@@ -86,7 +86,7 @@ def wanted_of(asked: ModelOutput, config: ExplainConfig) -> Wanted:
     """What a user asks for, as places."""
     if config.word and not asked.says_of_words:
         raise UserError(f"{asked.encoder.name} says nothing of single words; leave out word={config.word}")
-    label = asked.place_of(config.of) if config.of else None
+    label = asked.place_of(config.towards) if config.towards else None
     return Wanted(label, config.word - 1 if config.word else None, config.words == "all")
 
 

@@ -21,7 +21,7 @@ class ExplainConfig:
     method: Method = "integrated"
     """integrated: the gradient on the way from the text with every word masked to the text, times (word - [MASK]);
     gradient: the same at the text alone; leave_out: what is lost if one word is masked."""
-    of: str = ""
+    towards: str = ""
     """Explain this label (a tag, the number of a candidate, a piece of a masked word), whether it is predicted or
     not; by default what is predicted."""
     word: int = 0

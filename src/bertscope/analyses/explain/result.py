@@ -198,7 +198,7 @@ def _notes_on(lost: Faithfulness, found: Attributions, asked: ModelOutput) -> li
 def corpus_part(asked: ModelOutput, words: CorpusWords, config: ExplainConfig, random: CorpusWords | None) -> Part:
     """The words that push each class, with those of random weights beside them where there are any."""
     table, numbers = words.table(), [Number("pushing_words", int(words.found().sum()), n=len(words.word))]
-    notes = [_on_classes(asked, chosen=bool(config.of))]
+    notes = [_on_classes(asked, chosen=bool(config.towards))]
     if not len(table):
         notes.append(f"no word is in {LEAST} of the texts that were explained: raise sample")
     if random is not None:

@@ -18,7 +18,7 @@ from bertscope.core.predictions import Judged
 from bertscope.core.reliability import split_half_of_means
 from bertscope.core.resampling import metric_draws
 from bertscope.core.result import Result
-from bertscope.core.statistics import holm, one_more_p, paired_effects
+from bertscope.core.statistics import holm, holm_within, one_more_p, paired_effects
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 
@@ -119,7 +119,7 @@ def _effects(
         "loss_low": by_loss.low,
         "loss_high": by_loss.high,
         "p": by_loss.p,
-        "p_holm": _holm_by(kinds, by_loss.p),
+        "p_holm": holm_within(by_loss.p, kinds),
         "share": share[0],
         "share_low": share[1],
         "share_high": share[2],
@@ -132,13 +132,6 @@ def _effects(
     table = pd.DataFrame(columns)
     table["certain"] = (table["p_holm"] < LEVEL) & (np.sign(table["loss_change"]) == sign)
     return table
-
-
-def _holm_by(kinds: np.ndarray, p: np.ndarray) -> np.ndarray:
-    corrected = np.empty_like(p)
-    for kind in dict.fromkeys(kinds):
-        corrected[kinds == kind] = holm(p[kinds == kind])
-    return corrected
 
 
 def _shares(

@@ -68,11 +68,15 @@ def versus_result(found: Compared) -> Result:
     )
 
 
+_CASES = ("fixed", "broken", "both_right", "both_wrong", "nearer", "further", "same")
+"""What can become of a row."""
+
+
 def _headline(found: Compared, scores: Sequence[Scores]) -> list[Number]:
     pair, metric, n = found.pair, found.tasks[0].metric, len(found.pair)
     counts = found.tables["outcomes"].set_index("rows_of").loc[ALL].set_index("outcome")["rows"]
     told = int(counts.sum())
-    numbers = [Number(case, float(count), n=told) for case, count in counts.items()] if told else []
+    numbers = [Number(case, float(counts[case]), n=told) for case in _CASES if told and case in counts]
     by = found.tables["differences"].set_index("measure")
     numbers += [Number("rows_p", by.loc["rows", "p"], n=told, unit="p")] if told else []
     numbers.append(_number("change", cell(by.loc["score"], "change", "low", "high"), n, metric))

@@ -104,14 +104,16 @@ class MaskedWords:
 
     def blind(self, train: Examples, examples: Examples) -> np.ndarray:
         """The unigram model: the commonest of the training set's masked pieces for every place, and the bits that
-        each right piece takes by its share of them, every piece that occurs there and one that doesn't counted once
-        more."""
+        each right piece takes by its share of them. Every piece that occurs there is counted once more, and so are
+        together all that don't, up to the highest number that is right anywhere: they share that one count."""
         learnt, gold = self.gold(train), self.gold(examples)
         pieces = learnt[learnt != NOTHING]
         if not pieces.size:
             raise UserError(f"no masked word of the training texts of {self.task} is read by the model; give others")
         counts = np.bincount(pieces, minlength=gold.max(initial=0) + 1)
-        bits = -np.log2((counts + 1) / (len(pieces) + np.count_nonzero(counts) + 1))
+        unseen = max(int((counts == 0).sum()), 1)
+        shares = np.where(counts > 0, counts + 1, 1 / unseen) / (len(pieces) + np.count_nonzero(counts) + 1)
+        bits = -np.log2(shares)
         there = gold != NOTHING
         guesses = np.where(there, counts.argmax(), NOTHING)
         return np.stack([guesses, np.where(there, bits[np.maximum(gold, 0)], NOTHING)], axis=-1)

@@ -79,7 +79,7 @@ def prune_result(
             tested.pruned.keyed("score", arm="pruned"),
             above,
             Number("chance", whole.chance, n=whole.n, unit=whole.metric),
-            *changed_numbers(tested.changed),
+            *changed_numbers(tested.changed, ("fixed", "broken")),
         ],
         figures=[_trajectory(task, bar, config), _survivors(config)],
         models=records([encoder]),

@@ -54,7 +54,7 @@ def shrink_result(
     return shrink.result(
         tables=tables,
         arrays=left,
-        headline=[*_headline(work, share, models, times), *changed_numbers(changed)],
+        headline=[*_headline(work, share, models, times), *changed_numbers(changed, ("fixed", "broken"))],
         figures=_figures(work, found),
         models=records([work.encoder]),
         subject={"task": work.task.name, "target": str(work.target or "pruned")},

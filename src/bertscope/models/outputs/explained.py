@@ -85,7 +85,7 @@ class Explained(ABC):
     def place_of(self, name: str) -> int:
         """The place of what a user asks for by its name."""
         if not self.names:
-            raise UserError(f"{self.encoder.name} gives no labels to choose from; leave out of={name!r}")
+            raise UserError(f"{self.encoder.name} gives no labels to choose from; leave out towards={name!r}")
         alike = [place for place, one in enumerate(self.names) if one.strip().casefold() == name.strip().casefold()]
         if not alike:
             raise UserError(f"{self.encoder.name} has no label {name!r}; {did_you_mean(name, self.names)}")

@@ -149,14 +149,18 @@ class GuessedWords(ModelOutput):
 
     def quantity(self, raw: _Guesses, batch: RowBatch, targets: Targets) -> Tensor:
         """The piece's logit minus the mean over the vocabulary."""
-        example, place, label = on(raw.row.device, targets.example, targets.place, targets.label)
-        at = torch.searchsorted(raw.row, example) + place
-        return raw.logits[at, label] - raw.logits.mean(1)[at]
+        logits, piece = self._explained(raw, targets)
+        return piece - logits.mean(1)
 
     def probability(self, raw: _Guesses, batch: RowBatch, targets: Targets) -> Tensor:
-        example, place, label = on(raw.row.device, targets.example, targets.place, targets.label)
-        at = torch.searchsorted(raw.row, example) + place
-        return (raw.logits[at, label] - raw.logits.logsumexp(1)[at]).exp()
+        logits, piece = self._explained(raw, targets)
+        return (piece - logits.logsumexp(1)).exp()
+
+    def _explained(self, raw: _Guesses, targets: Targets) -> tuple[Tensor, Tensor]:
+        """The logits of each target's masked piece [target, vocabulary], and of the piece that is explained."""
+        example, place, piece = on(raw.row.device, targets.example, targets.place, targets.label)
+        logits = raw.logits[torch.searchsorted(raw.row, example) + place]
+        return logits, logits.gather(1, piece[:, None])[:, 0]
 
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         pieces = self.encoder.tokenizer.convert_ids_to_tokens(targets.label.tolist())

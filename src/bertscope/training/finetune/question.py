@@ -107,7 +107,8 @@ _BASELINES = {
 }
 """What a task yields without any encoder (`data/baselines.py`), in words."""
 
-_SHARES = {"p_before": "p", "p_gold_before": "p of what is right"}
+_P = "p"  # of what is predicted: no p-value
+_SHARES = {"p_before": _P, "p_gold_before": "p of what is right"}
 ROWS, LONGEST = 10_000, 200
 """How many rows of the test set are told one by one, and how many characters of what is said of one."""
 
@@ -151,7 +152,7 @@ finetune = Question(
     words={"arm": _BASELINES},
     columns={
         "rows": {
-            "p": "probability of what is predicted; of several decisions in a row, that of the least sure",
+            "p_after": "probability of what is predicted; of several decisions in a row, that of the least sure",
             "p_gold": "probability of what is right; of several decisions in a row, the lowest",
             "p_before": "probability of what was predicted before the training",
             "p_gold_before": "probability that what is right had before the training",
@@ -160,6 +161,6 @@ finetune = Question(
     row_card=(
         RowFact("rows", "gold", "what is right", of_row=True, chosen_by=True, sorted_by=True),
         RowFact("rows", "predicted_before", "before training", beside=_SHARES),
-        RowFact("rows", "predicted", "after training", beside={"p": "p", "p_gold": "p of what is right"}),
+        RowFact("rows", "predicted", "after training", beside={"p_after": _P, "p_gold": "p of what is right"}),
     ),
 )

@@ -83,9 +83,10 @@ def rows_table(before: tuple[Task, Predictions], after: tuple[Task, Predictions]
         few = asked.test.take(range(len(rows)))
         columns[f"predicted{suffix}"] = _short(predicted_in_words(asked.output, few, predicted[: len(rows)]))
         if decided := asked.output.decisions(outputs, gold):
-            for name, values in (("p", decided.confidence), ("p_gold", decided.of_gold)):
+            said_of = {f"p{suffix or '_after'}": decided.confidence, f"p_gold{suffix}": decided.of_gold}
+            for name, values in said_of.items():
                 # Four digits are more than anybody reads, and a third of the bytes.
-                shares[f"{name}{suffix}"] = decided.lowest(values, len(rows)).round(4).astype(np.float32)
+                shares[name] = decided.lowest(values, len(rows)).round(4).astype(np.float32)
     return pd.DataFrame(columns | shares)
 
 
