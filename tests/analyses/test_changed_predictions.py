@@ -223,3 +223,54 @@ def test_the_null_panel_draws_what_the_tests_say():
         ("whole", "rows"), ("whole", "loss"), ("labels", "recall"), ("labels", "precision"), ("labels", "f1"),
     }  # fmt: skip
     assert all(0 < (counts > 0).sum() <= most_by_chance(200, 0.05, 0.99) for counts in found.values())
+
+
+def test_what_has_nothing_to_be_of_is_undefined_in_every_column():
+    """A never says z, which is right once: its precision is nothing, not 0, and so is its change; B's own is told."""
+    gold = np.array([0, 1] * 20 + [2])
+    outputs = np.eye(3)[gold] * 3.0
+    never = outputs.copy()
+    never[-1] = [3.0, 0.0, 0.0]
+    table = label_table(Pair(said(CLASSES, never, gold), said(CLASSES, outputs, gold), QUICK))
+    by = table.set_index(["label", "measure"]).drop(columns="certain")
+    precision = by.loc[("z", "precision")]
+    assert precision["b"] == 1 and precision["n"] == 1
+    assert precision[["a", "change", "low", "high", "p", "p_holm"]].isna().all()
+    assert by.drop(("z", "precision")).notna().all(axis=None), "recall and F1 of z are 0 in A, for certain"
+    assert by.loc[("z", "recall"), "a"] == by.loc[("z", "f1"), "a"] == 0
+    nobody = Pair(said(CLASSES, never[:-1], gold[:-1]), said(CLASSES, outputs[:-1], gold[:-1]), QUICK)
+    assert set(label_table(nobody)["label"]) == {"x", "y"}
+    # A label that B alone gives, and that is never right, has no recall in either.
+    loose = outputs[:-1].copy()
+    loose[0, 2] = 9.0
+    only = label_table(Pair(said(CLASSES, outputs[:-1], gold[:-1]), said(CLASSES, loose, gold[:-1]), QUICK))
+    recall, precision, f1 = (row for _, row in only.query("label == 'z'").iterrows())
+    assert recall[["a", "b", "change", "p"]].isna().all() and precision["b"] == 0 and np.isnan(precision["a"])
+    assert np.isnan(f1["a"]) and f1["b"] == 0 and np.isnan(f1["change"])
+
+
+def test_resamples_without_a_label_say_nothing_of_it():
+    """Both rows of z are broken: its recall falls by 1 in every resample that has any, and by nothing in none."""
+    gold = np.array([0, 1] * 20 + [2, 2])
+    outputs = np.eye(3)[gold] * 3.0
+    broken = outputs.copy()
+    broken[-2:, 2] = -9.0
+    pair = Pair(said(CLASSES, outputs, gold), said(CLASSES, broken, gold), QUICK)
+    recall = label_table(pair).query("label == 'z' and measure == 'recall'").iloc[0]
+    assert (recall["low"], recall["high"]) == (-1, -1)
+
+
+def test_labels_that_are_undefined_still_count_as_tested():
+    """Which measures are undefined depends on the answers that are tested: leaving them out would be a choice."""
+    generator = np.random.default_rng(0)
+    gold = np.arange(90) % 3
+    outputs = 2 * np.eye(3)[gold] + generator.normal(scale=0.3, size=(90, 3))
+    outputs[:, 2] -= 9.0  # A never says z
+    other = outputs.copy()
+    other[gold == 0, 1] += 9.0
+    other[0, 2] = 99.0
+    table = label_table(Pair(said(CLASSES, outputs, gold), said(CLASSES, other, gold), QUICK))
+    precision = table.query("measure == 'precision'").set_index("label")
+    assert np.isnan(precision.loc["z", "p"])
+    least = precision["p"].min()
+    assert precision["p_holm"].min() == pytest.approx(3 * least)

@@ -257,6 +257,18 @@ def test_labels_that_nobody_gives() -> None:
     np.testing.assert_array_equal(_shares(np.array([0.0, 0.0, 0.5])), [np.nan, 0.0, 0.0])
 
 
+def test_rows_with_nothing_to_score_have_no_loss(_pocket) -> None:
+    """An empty text has no masked word: it is neither right nor wrong, and not the best of all rows either."""
+    planted = PLANTED["masked"]
+    task, asked = planted.task(30), planted.model(_pocket.tokenizer)
+    test = replace(task.test, text=("", *task.test.text[1:]))
+    some, without = (errors(asked, replace(task, test=one), QUICK) for one in (test, test.take(range(1, 30))))
+    first = some.tables["rows"].iloc[0]
+    assert np.isnan(first["loss"]) and some["loss"].n == 29
+    assert some["loss"].value == pytest.approx(without["loss"].value)
+    assert (some.tables["slices"].query("by == 'loss'")["n"] <= 29).all()
+
+
 def test_one_row_and_one_class(model) -> None:
     task = PLANTED["classification"].task(40)
     one = errors(model, replace(task, test=task.test.take([0])), QUICK)

@@ -12,6 +12,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from bertscope.analyses.explain.corpus import CorpusWords, corpus_words, null_table, towards_classes
 from bertscope.analyses.explain.measure import measure, pieces_of, spearman
 from bertscope.analyses.explain.question import ExplainConfig
+from bertscope.analyses.explain.result import _first
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.intervals import student_interval
@@ -103,6 +104,19 @@ def test_nothing_is_found_where_attributions_mean_nothing(tiny, monkeypatch):
         words = corpus_words(asked, found.with_values(generator.standard_t(3, len(found.values)), "any"))
         hits += words.found().any()
     assert hits <= 18
+
+
+def test_the_figure_draws_what_is_found_and_nothing_else():
+    """Of 300 words that mean nothing some have an interval without 0: without the correction they would be drawn."""
+    generator = np.random.default_rng(6)
+    cell, text = np.repeat(np.arange(301), 30), np.tile(np.arange(30), 301)
+    value = generator.normal(size=len(cell))
+    value[cell == 300] += 3
+    names = np.array([f"w{place}" for place in range(300)] + ["planted"], object)
+    table = CorpusWords(("no", "yes"), np.ones(301, int), names, cell, text, value, True).table()
+    assert (table["safe"] > 0).sum() > 5
+    shown = table[_first(table)]
+    assert shown[["class", "word"]].to_numpy().tolist() == [["yes", "planted"]]
 
 
 @pytest.mark.parametrize("shape", [(1,), (7,), (4, 50)])

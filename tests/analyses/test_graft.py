@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from bertscope.analyses.graft.measure import _Ends, _line, _Scored
 from bertscope.analyses.graft.question import GraftConfig, graft
 from bertscope.core import null_panel
 from bertscope.core.errors import UserError
@@ -110,6 +111,25 @@ def test_the_line_ends_at_both_and_its_chord_is_theirs(found):
     np.testing.assert_allclose(inside["above_chord"], inside["loss"] - chord, atol=1e-6)
     assert found["barrier"].value == pytest.approx(max(0, (inside["loss"] - chord).max()), abs=1e-6)
     assert way.max() <= 1 and line["above_chord"].isna().sum() == 5
+
+
+@pytest.mark.parametrize("bump", [-0.02, 0.0, 0.01, 0.1])
+def test_the_interval_of_the_barrier_covers_it(bump, toy):
+    """Texts lie above the chord here and below it there; also where the sample's own line is below it everywhere,
+    the barrier may be more than nothing."""
+    way, n, draws = np.linspace(0, 1.5, 16), 60, 150
+    shapes = np.stack([np.sin(np.pi * way), np.sin(2 * np.pi * way)])
+    held, truth, none = 0, max(bump, 0.0), GraftConfig(repeats=300)
+    for seed in range(draws):
+        drawn = np.random.default_rng(seed).normal(size=(2, n)) * np.array([[0.2], [0.02]])
+        drawn[0] += bump
+        losses = 1 - 0.5 * way[:, None] + (shapes[:, :, None] * drawn[:, None]).sum(0)
+        moments = np.zeros((len(way), n, 1))
+        ends = _Ends(_Scored(moments[0], losses[0]), _Scored(moments[10], losses[10]))
+        _, barrier = _line(toy[0], ends, way, _Scored(moments, losses), none)
+        assert 0 <= barrier.low <= barrier.value <= barrier.high
+        held += barrier.low <= truth <= barrier.high
+    assert held >= 0.9 * draws, held
 
 
 @pytest.mark.parametrize("kind", list(PLANTED))

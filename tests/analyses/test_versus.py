@@ -131,6 +131,7 @@ def test_a_broken_class_is_found_by_class_and_by_slice_and_only_it(three):
     assert (worse["worse"].item(), worse["better"].item(), worse["n"].item()) == (40, 0, 80)
     assert result["broken"].value == 40
     assert "B fixes 0 and breaks 40 of 240 rows of A (p < .001), all of what is broken in class y" in told(result)
+    assert "(recall of y \u221250.0 points, p < .001 corrected)" in told(result), "it was picked: no interval"
 
 
 def test_a_broken_word_is_found_among_slices(three):

@@ -111,3 +111,17 @@ def test_what_has_no_other_side_or_no_value() -> None:
     assert np.isinf(apart.t[0]) and apart.p_adjusted[0] < 0.05
     assert len(max_t(values, np.zeros((0, 6)), permutations=99).p) == 0
     assert np.isnan(max_t(np.full(6, np.nan), member, permutations=99).p).all()
+
+
+def test_the_unit_of_the_values_makes_no_difference() -> None:
+    """The squared errors of a cosine, or their change from a model to its int8 self, are a millionth or less."""
+    member, values = slices(300, 5), np.random.default_rng(9).exponential(size=300)
+    member[0] = values > 1.5
+    wanted = max_t(values, member, permutations=199)
+    assert wanted.p_adjusted[0] == 1 / 200
+    for unit in (1e-7, 1e7):
+        found = max_t(unit * values, member, permutations=199)
+        np.testing.assert_array_equal(found.p_adjusted, wanted.p_adjusted)
+        np.testing.assert_allclose(found.t, wanted.t)
+    rounded = np.full(300, 1e6) + 0.1
+    assert (max_t(rounded, member, permutations=99).p == 1).all(), "a mean of equal values is rounded"

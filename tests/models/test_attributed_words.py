@@ -80,6 +80,23 @@ def test_truncated_words_have_no_attribution(bert):
     assert set(np.array(found.words_of(0))[~second]) == {"old", "house"}
 
 
+@pytest.mark.parametrize("pair", [False, True])
+def test_words_that_are_cut_from_the_left_keep_their_places(bert, pair):
+    """Some tokenizers cut the beginning: the words that are read are the last."""
+    words = tuple(f"{number}" for number in range(100))
+    given = Examples(("a", "b"), (" ".join(words), "good"), (" ".join(words[:70]), "bad") if pair else None)
+    bert.tokenizer.truncation_side = "left"
+    try:
+        found = attribute(bert, None, given, method="leave_out")
+    finally:
+        bert.tokenizer.truncation_side = "right"
+    numbers, read = found.word[: len(found.of(0))], found.words_of(0)
+    assert 0 < found.unread[0] == (170 if pair else 100) - len(read)
+    assert read == tuple((*words, *words[:70])[number] for number in numbers)
+    assert numbers[-1] == (169 if pair else 99) and 99 in numbers and 0 not in numbers
+    assert found.words_of(1) == (("good", "bad") if pair else ("good",))
+
+
 def test_windows_share_words(bert, toy_task):
     """A long text read in windows: words are counted through it, and each is masked wherever it is read."""
     task = replace(toy_task, labels=("LABEL_0", "LABEL_1", "LABEL_2"), windows=3)

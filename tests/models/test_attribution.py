@@ -150,6 +150,13 @@ def test_more_nodes_only_for_texts_that_dont_add_up(bert):
         np.testing.assert_allclose(alone.values, many.of(place), **CLOSE)
 
 
+def test_nodes_go_up_to_the_most_whatever_they_begin_with(bert, monkeypatch):
+    monkeypatch.setattr("bertscope.models.attribution._SHARE", 0.0)
+    monkeypatch.setattr("bertscope.models.attribution._OF_SPREAD", 0.0)
+    found = attribute(bert, None, SOME, nodes=3, most_nodes=10)
+    assert (found.nodes == 10).all() and found.missed.all(), "rounding is always missing"
+
+
 def test_allowed_gap_is_a_hundredth_or_a_thousandth_of_the_spread():
     whole, baseline = np.array([1.0, 3.0, 5.0]), np.array([1.0, 2.0, 0.0])
     spread = np.sqrt(8 / 3) / 1000

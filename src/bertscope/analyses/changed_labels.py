@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.changed_predictions import LEVEL, Pair, mean
-from bertscope.core.statistics import holm, mcnemar_p, paired_effects, paired_p_of_nothing, sign_flip_ps
+from bertscope.core.intervals import interval
+from bertscope.core.resampling import metric_draws
+from bertscope.core.statistics import holm, mcnemar_p, paired_p, paired_p_of_nothing, sign_flip_ps
 
 MEASURES = ("recall", "precision", "f1")
 
@@ -52,40 +54,43 @@ class ByLabel:
 
 
 def _shares(means: np.ndarray) -> np.ndarray:
-    """Recall, precision and F1 of each label, [..., labels x 3]; 0 where there is nothing to be right about."""
+    """Recall, precision and F1 of each label, [..., labels x 3]; NaN where there is nothing to be right about."""
     hits, given, right = np.moveaxis(means.reshape(*means.shape[:-1], -1, 3), -1, 0)
     below = np.stack([right, given, (given + right) / 2], axis=-1)
-    found = np.divide(hits[..., None], below, out=np.zeros_like(below), where=below > 0)
+    found = np.divide(hits[..., None], below, out=np.full_like(below, np.nan), where=below > 0)
     return found.reshape(*means.shape[:-1], -1)
+
+
+def _shares_or_0(means: np.ndarray) -> np.ndarray:
+    """The same with 0 there: an exchange that leaves nothing on one side has to count for something."""
+    return np.nan_to_num(_shares(means), nan=0.0)
 
 
 def label_table(pair: Pair) -> pd.DataFrame | None:
     """Recall, precision and F1 of each label in both models; corrected over labels, each measure for itself (Holm).
 
-    Of recall the test is exact: what is right is the same for both models.
+    Of recall the test is exact: what is right is the same for both models. What has nothing to be of is NaN, and so
+    is whatever would be made of it; it counts as tested all the same, since that depends on the answers.
     """
     by = ByLabel.of(pair)
     if by is None:
         return None
-    how, moments = pair.how, by.moments
-    found = paired_effects(
-        _shares, moments[0], moments[1:], repeats=how.repeats, permutations=how.permutations, seed=how.seed
-    )
-    own = _shares(moments.mean(1)).reshape(2, -1, len(MEASURES))
-    shape = (len(by.names), len(MEASURES))
-    change, low, high, p = (getattr(found, name).reshape(shape) for name in ("effect", "low", "high", "p"))
+    how, moments, shape = pair.how, by.moments, (-1, len(by.names), len(MEASURES))
+    draws = metric_draws(_shares, moments, repeats=how.repeats, seed=how.seed)
+    own, apart = draws[0].reshape(shape), (draws[:, 1] - draws[:, 0]).reshape(shape)
+    low, high = interval(apart)
+    p = paired_p(_shares_or_0, moments[0], moments[1:], permutations=how.permutations, seed=how.seed)
+    p = p.reshape(shape[1:])
     p[:, 0] = [float(sign_flip_ps(one, one.sum()[None])[0]) for one in by.more_hits.T]
-    p = np.where(by.unknown, 1.0, p)
-    corrected = holm(p.T).T
+    corrected = holm(np.where(by.unknown, 1.0, p).T).T
+    p, corrected = (np.where(by.unknown, np.nan, each) for each in (p, corrected))
     rows = [
         {"label": name, "measure": measure, "n": int(by.counts[0, :, at, 2].sum()), "a": own[0, at, place],
-         "b": own[1, at, place], "change": change[at, place], "low": low[at, place], "high": high[at, place],
+         "b": own[1, at, place], "change": apart[0, at, place], "low": low[at, place], "high": high[at, place],
          "p": p[at, place], "p_holm": corrected[at, place], "certain": bool(corrected[at, place] < LEVEL)}
         for at, name in enumerate(by.names) for place, measure in enumerate(MEASURES)
     ]  # fmt: skip
-    table = pd.DataFrame(rows)
-    table.loc[by.unknown.reshape(-1), ["change", "low", "high"]] = np.nan
-    return table
+    return pd.DataFrame(rows)
 
 
 def findings_of_nothing(pair: Pair, draws: int) -> dict[Hashable, np.ndarray]:
@@ -105,7 +110,8 @@ def findings_of_nothing(pair: Pair, draws: int) -> dict[Hashable, np.ndarray]:
     found |= {("whole", name): (each < LEVEL).astype(int) for name, each in p.items()}
     by = ByLabel.of(pair)
     if by is not None:
-        each = paired_p_of_nothing(_shares, by.moments[0], by.moments[1:], **how).reshape(draws, -1, len(MEASURES))
+        each = paired_p_of_nothing(_shares_or_0, by.moments[0], by.moments[1:], **how)
+        each = each.reshape(draws, -1, len(MEASURES))
         each[..., 0] = np.stack([sign_flip_ps(one, coins @ one) for one in by.more_hits.T], axis=1)
         each = np.where(by.unknown, 1.0, each)
         found |= {

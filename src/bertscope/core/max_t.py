@@ -102,7 +102,8 @@ class _Slices:
         n = len(self.values)
         self._sum = self.values.sum()
         spread = ((self.values - self.values.mean()) ** 2).sum() if n else 0.0
-        self._spread = spread if spread > _ROUNDING * max(1.0, np.abs(self.values).max(initial=0.0)) else 0.0
+        rounded = _ROUNDING * np.abs(self.values).max(initial=0.0)  # in the values' own unit, whatever that is
+        self._spread = spread if spread > rounded**2 else 0.0
         self._scale = np.sqrt(self._spread * self.size * (n - self.size) / max(n, 1))
 
     def sums(self, values: np.ndarray) -> np.ndarray:

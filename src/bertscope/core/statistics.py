@@ -45,10 +45,15 @@ def paired_effects(
     effect = sides.resampled(np.ones((1, sides.n)))[0]
     draws = np.concatenate([sides.resampled(counts) for counts in resamples(sides.n, repeats, seed)])
     low, high = percentile_ends(draws)
-    as_extreme = np.ones(effect.shape)
-    for swap in _swaps(sides.n, permutations, seed + 1):
-        as_extreme += (np.abs(sides.exchanged(swap)) >= np.abs(effect) - _ROUNDING).sum(0)
-    return Effects(effect, low, high, as_extreme / (permutations + 1))
+    return Effects(effect, low, high, sides.p(effect, permutations, seed))
+
+
+def paired_p(
+    value: Value, reference: np.ndarray, arms: np.ndarray, *, permutations: int = 9999, seed: int = 0
+) -> np.ndarray:
+    """The p-values of `paired_effects` alone."""
+    sides = _Sides(value, reference, arms)
+    return sides.p(sides.resampled(np.ones((1, sides.n)))[0], permutations, seed)
 
 
 def paired_p_of_nothing(
@@ -93,6 +98,13 @@ class _Sides:
         """The same [r, arms] with these examples [r, n] on the other side."""
         kept = self._arms - ((swap @ self._apart) / self.n).reshape(len(swap), *self._both.shape)
         return self._value(kept) - self._value(self._both - kept)
+
+    def p(self, effect: np.ndarray, permutations: int, seed: int) -> np.ndarray:
+        """Of these differences, by permutation."""
+        as_extreme = np.ones(effect.shape)
+        for swap in _swaps(self.n, permutations, seed + 1):
+            as_extreme += (np.abs(self.exchanged(swap)) >= np.abs(effect) - _ROUNDING).sum(0)
+        return as_extreme / (permutations + 1)
 
 
 def holm(p: np.ndarray) -> np.ndarray:

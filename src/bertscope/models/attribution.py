@@ -166,9 +166,9 @@ class _Work:
             gap[left] = np.abs(np.bincount(found.owner, values, len(found)) - difference)[left]
             used[left] = nodes
             left = left[gap[left] > allowed[left]]
-            nodes *= 2
-            if nodes > most:
+            if nodes >= most:
                 break
+            nodes = min(2 * nodes, most)
         return replace(found, values=values, nodes=used, gap=gap, missed=gap > allowed)
 
     def _integrated(self, found: Attributions, targets: np.ndarray, nodes: int) -> np.ndarray:

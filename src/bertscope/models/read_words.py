@@ -59,11 +59,19 @@ def read_words(asked: ModelOutput, rows: Rows, examples: Examples) -> ReadWords:
         names = tuple(tuple(word for text in words[start:end] for word in text) for start, end in pairwise(begins))
         sizes = np.array([len(each) for each in words], dtype=np.int64)
         text = begins[example] + asked.text_of(rows)[inside]
+        here = tokens.words[inside].astype(np.int64)
         # The first word of a text that is read is its first: only ends are cut, and windows begin at the beginning.
         first = np.full(len(words), np.iinfo(np.int64).max)
-        np.minimum.at(first, text, tokens.words[inside].astype(np.int64))
+        np.minimum.at(first, text, here)
+        begin = first[text]
+        if asked.encoder.tokenizer.truncation_side == "left":  # or else the last that a cut row reads is its last
+            row = np.repeat(np.arange(len(tokens)), tokens.lengths)[inside]
+            part = 2 * row + tokens.segments[inside]
+            last = np.zeros(2 * len(tokens), dtype=np.int64)
+            np.maximum.at(last, part, here)
+            begin = np.where(tokens.truncated[row], last[part] - sizes[text] + 1, begin)
         before = np.cumsum(sizes) - sizes
-        number = tokens.words[inside] - first[text] + before[text] - before[begins[example]]
+        number = here - begin + before[text] - before[begins[example]]
     width = int(number.max(initial=0)) + 1
     kinds, kind = np.unique(example * width + number, return_inverse=True)
     starts = np.searchsorted(kinds, np.arange(n + 1) * width)

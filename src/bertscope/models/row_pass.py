@@ -27,7 +27,7 @@ _TOGETHER = 1024  # rows whose neighbours are looked for at a time
 class RowPass:
     predictions: Predictions
     losses: np.ndarray
-    """[n]; NaN where a row has nothing to be scored."""
+    """[n]; 0 where a row has nothing to be scored, as a text without a masked word."""
     truncated: np.ndarray
     """[n]: whether something of it isn't read."""
     unknown: np.ndarray
@@ -57,7 +57,7 @@ def row_pass(
             if found is None:
                 found = np.full((n, *asked.width(examples)), asked.padding, dtype=outputs.dtype)
             put(found, batch.examples, outputs)
-            losses[batch.examples] = torch.where(count > 0, total / count, torch.nan).cpu().numpy()
+            losses[batch.examples] = (total / count).cpu().numpy()
             cut[batch.examples] = batch.cut
             if unknown_id is not None:
                 strange = (batch.inputs["input_ids"] == unknown_id).any(-1).to(torch.int64)

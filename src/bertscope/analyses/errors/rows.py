@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,11 @@ class Answered:
         outputs, output = task.outputs(read.predictions), task.output
         gold = task.gold(examples, outputs)
         predicted, decided = task.outputs_to_predictions(outputs), output.decisions(outputs, gold)
-        return cls(examples, output, read, outputs, gold, predicted, decided if decided else None)
+        said = cls(examples, output, read, outputs, gold, predicted, decided if decided else None)
+        silent = np.isnan(said.right)
+        if silent.all():  # nothing is right or wrong: scores
+            return said
+        return replace(said, read=replace(read, losses=np.where(silent, np.nan, read.losses)))
 
     @property
     def right(self) -> np.ndarray:

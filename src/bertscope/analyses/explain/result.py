@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.explain.corpus import LEAST, MOST_CLASSES, CorpusWords, null_table
+from bertscope.analyses.explain.corpus import LEAST, LEVEL, MOST_CLASSES, CorpusWords, null_table
 from bertscope.analyses.explain.faithfulness import PERCENT, RANDOM, Faithfulness, faithfulness_table, over_texts
 from bertscope.analyses.explain.question import ExplainConfig, explain
 from bertscope.analyses.side_by_side import subject
@@ -211,16 +211,17 @@ def corpus_part(asked: ModelOutput, words: CorpusWords, config: ExplainConfig, r
     figure = Figure(
         "intervals", "corpus_words", x="mean", y="word", color="class", low="low", high="high", middle=0.0,
         where={"shown": True}, key="corpus_words", title="The words that push each class",
-        caption=f"The mean attribution of words in {LEAST} texts or more, of those that are for a class the ones of "
-        "which that is surest (by the end of the interval that is nearer to 0). 95% intervals over texts.",
+        caption=f"The mean attribution of words in {LEAST} texts or more, of those that are for a class (p < .05, "
+        "corrected for all words) the ones of which that is surest, by the end of the interval that is nearer to 0. "
+        "95% intervals over texts, not corrected.",
         labels={"mean": "mean attribution"},
     )  # fmt: skip
     return Part(tables, numbers, [figure] if tables["corpus_words"]["shown"].any() else [], notes)
 
 
 def _first(table: pd.DataFrame) -> np.ndarray:
-    """[row]: whether it is one of the words that push its class most surely."""
-    pushes = table["safe"] > 0
+    """[row]: whether it is one of the words that push its class most surely, of those that are found to."""
+    pushes = (table["safe"] > 0) & (table["p_fdr"] < LEVEL)
     place = pushes.groupby(table["class"], observed=True).cumsum() if len(table) else pushes
     most = _SHOWN if table["class"].nunique() <= _FEW else _SHOWN // 2
     return (pushes & (place <= most)).to_numpy(dtype=bool)

@@ -12,6 +12,7 @@ from bertscope.analyses.graft.question import PERMUTED, GraftConfig
 from bertscope.analyses.graft.result import LEVEL, graft_result
 from bertscope.analyses.graft.sets import Grafts, Part, parts_of
 from bertscope.core import null_panel
+from bertscope.core.estimate import Estimate
 from bertscope.core.intervals import interval
 from bertscope.core.predictions import Judged
 from bertscope.core.reliability import split_half_of_means
@@ -45,13 +46,14 @@ def measure(base: Encoder, model: Encoder, task: Task, config: GraftConfig) -> R
         ignore_index=True,
     )
     found["moved"] = [grafts.moved(part.places) for part in [*parts, *single]]
-    tables = {"grafts": found, "line": _line(task, ends, way, line, config), "reliability": _reliability(
+    line_table, barrier = _line(task, ends, way, line, config)
+    tables = {"grafts": found, "line": line_table, "reliability": _reliability(
         {"enough": (parts, enough), "needed": (single, needed)})}  # fmt: skip
     if config.null:
         layers = [part for part in parts if part.kind == "layer"]
         gained = (ends.base.losses - _of_kind(parts, enough, "layer").losses).mean(1)
         tables |= _permuted(grafts, task, layers, gained, found, config)
-    return graft_result(base, model, task, into_tuned.judged, into_base.judged, tables, config)
+    return graft_result(base, model, task, into_tuned.judged, into_base.judged, tables, barrier)
 
 
 @dataclass(frozen=True)
@@ -150,21 +152,26 @@ def _shares(
     return shares[0], *interval(shares)
 
 
-def _line(task: Task, ends: _Ends, way: np.ndarray, found: _Scored, config: GraftConfig) -> pd.DataFrame:
-    """Loss and score on the way from base to tuned and beyond, and how far the loss is above their chord."""
+def _line(
+    task: Task, ends: _Ends, way: np.ndarray, found: _Scored, config: GraftConfig
+) -> tuple[pd.DataFrame, Estimate]:
+    """Loss and score on the way from base to tuned and beyond, and how far the loss is above their chord; and the
+    barrier, the most that it is above it between the two: of each resample its own, wherever that is."""
     arms = np.concatenate([[ends.base.losses, ends.tuned.losses], found.losses])[..., None]
     draws = metric_draws(_mean, arms, repeats=config.repeats, seed=config.seed)
     losses = draws[:, 2:]
     above = losses - ((1 - way) * draws[:, :1] + way * draws[:, 1:2])
     (low, high), (above_low, above_high) = interval(losses), interval(above)
     inside = way <= 1
-    return pd.DataFrame(
+    barrier = above[:, inside].max(1).clip(0)  # at its ends the line is on the chord
+    table = pd.DataFrame(
         {
             "way": way, "loss": losses[0], "low": low, "high": high, "score": task.value(found.moments.mean(1)),
             "above_chord": np.where(inside, above[0], np.nan), "above_low": np.where(inside, above_low, np.nan),
             "above_high": np.where(inside, above_high, np.nan),
         }
     )  # fmt: skip
+    return table, Estimate.of(barrier[0], *interval(barrier))
 
 
 def _of_kind(parts: Sequence[Part], found: _Scored, kind: str) -> _Scored:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.caveats import cautions
-from bertscope.analyses.graft.question import PERMUTED, GraftConfig, graft
+from bertscope.analyses.graft.question import PERMUTED, graft
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import bootstrap_interval
 from bertscope.core.model_record import records
@@ -19,6 +19,7 @@ from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent
 
 if TYPE_CHECKING:
+    from bertscope.core.estimate import Estimate
     from bertscope.core.predictions import Judged
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
@@ -50,7 +51,7 @@ def graft_result(
     tuned: Judged,
     untuned: Judged,
     tables: Mapping[str, pd.DataFrame],
-    config: GraftConfig,
+    barrier: Estimate,
 ) -> Result:
     """`tuned` and `untuned`: what came of the tuned model, and of the base under its task head; the first forms."""
     grafts = tables["grafts"]
@@ -66,7 +67,8 @@ def graft_result(
             before.keyed("base_score"),
             _loss("loss", tuned.losses[0], task.output.loss),
             _loss("base_loss", untuned.losses[0], task.output.loss),
-            *_headline(grafts, tables["line"], tables["reliability"], model.n_layers, score.n, task.output.loss),
+            *_headline(grafts, tables["reliability"], model.n_layers, score.n),
+            Number("barrier", barrier.value, barrier.low, barrier.high, score.n, task.output.loss),
         ],
         figures=_figures(grafts, sums, alone),
         models=records([base, model]),
@@ -102,9 +104,7 @@ def _notes(grafts: pd.DataFrame, model: Encoder, reliability: pd.DataFrame, told
     return notes
 
 
-def _headline(
-    grafts: pd.DataFrame, line: pd.DataFrame, reliability: pd.DataFrame, layers: int, n: int, loss: str
-) -> list[Number]:
+def _headline(grafts: pd.DataFrame, reliability: pd.DataFrame, layers: int, n: int) -> list[Number]:
     numbers = []
     from_above = grafts[(grafts["kind"] == "top_down") & (grafts["share"] >= HALF)]
     if len(from_above):
@@ -121,11 +121,6 @@ def _headline(
         if len(rows) >= 3 and rows["moved"].nunique() > 1 and rows["share"].nunique() > 1:
             together = rows[["moved", "share"]].corr("spearman").iloc[0, 1]
             numbers.append(Number("moved_and_needed", float(together), n=len(rows), unit="rho", of={"kind": kind}))
-    highest = line.loc[line["above_chord"].idxmax()]
-    numbers.append(
-        Number("barrier", max(float(highest["above_chord"]), 0.0), float(highest["above_low"]),
-               float(highest["above_high"]), n, loss)
-    )  # fmt: skip
     numbers += [
         Number("reliability", row.pearson, n=n, unit="r", of={"kind": row.kind, "direction": row.direction})
         for row in reliability.itertuples()

@@ -260,7 +260,8 @@ def _most(result: Result) -> str:
 def _in_class(result: Result, label: pd.Series, case: str) -> str:
     of = result.tables["outcomes"].set_index(["rows_of", "outcome"])["rows"]
     name = label["label"]
-    recall = f"recall of {name} {sure(cell(label, 'change', 'low', 'high'), points)} points"
+    # The label that moves most has no interval here: it was picked.
+    recall = f"recall of {name} {points(label['change'])} points"
     surely = f"({recall}, {p_told(label['p_holm'])} corrected)"
     if (name, case) not in of.index:
         return f"above all in {name} {surely}"
