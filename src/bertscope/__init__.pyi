@@ -724,7 +724,7 @@ def explain(
     *,
     other_seed: ModelLike | None = None,
     method: Literal['integrated', 'gradient', 'leave_out'] = 'integrated',
-    of: str = '',
+    towards: str = '',
     word: int = 0,
     words: Literal['entities', 'all'] = 'entities',
     sample: int = 100,
@@ -764,7 +764,7 @@ def explain(
     Args:
         other_seed: A model of another training seed: with --faithful, how alike its attributions are.
         method: integrated: the gradient on the way from the text with every word masked to the text, times (word - [MASK]); gradient: the same at the text alone; leave_out: what is lost if one word is masked.
-        of: Explain this label (a tag, the number of a candidate, a piece of a masked word), whether it is predicted or not; by default what is predicted.
+        towards: Explain this label (a tag, the number of a candidate, a piece of a masked word), whether it is predicted or not; by default what is predicted.
         word: Of models that say something of each word (tags, trees): explain what they say of this word alone, from 1.
         words: Of tags: explain those of words that are part of an entity, as the model says, or of all words.
         sample: Texts that are explained at most, by a hash of their ids.

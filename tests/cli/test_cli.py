@@ -55,6 +55,16 @@ def test_a_stored_answer_is_shown_and_deleted(command, csv, model, tmp_path):
     assert [path.name for path in (tmp_path / "bertscope-store" / "steps").iterdir()] == steps[1:]
 
 
+def test_a_table_of_a_stored_answer_is_printed(command, csv, model):
+    asked = ["errors", str(model), "--on", str(csv), "--repeats", "100", "--permutations", "99", "--neighbours", "0"]
+    out = command(*asked)[1]
+    step = out.split("steps/")[1].split()[0]
+    code, shown, _ = command("show", step, "--table", "rows", "--rows", "3")
+    assert code == 0 and "the first 3 of" in shown and len(shown.strip().splitlines()) == 5
+    code, _, err = command("show", step, "--table", "row")
+    assert code == 2 and "has no table 'row'; did you mean 'rows'?" in err
+
+
 def test_nothing_is_computed_twice_and_one_changed_setting_is(command, csv, model, tmp_path):
     words = ("finetune", model, "--on", csv, "--epochs", "1")
     assert "running" in command(*words)[2]

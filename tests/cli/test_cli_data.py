@@ -117,4 +117,4 @@ def test_brackets_in_what_a_question_found(capsys, monkeypatch):
     result = Result("ablate", 1, headline=numbers, models=models, subject={"task": "t"}, notes=["[/n]"])
     questions._print(result, Path("steps"), RunOptions())
     out = capsys.readouterr().out
-    assert all(said in out for said in ("pos [/b] [/i]", "m [/x] on t", "note: [/n]"))
+    assert all(said in out for said in ("pos [/b] ([/i])", "m [/x] on t", "note: [/n]"))

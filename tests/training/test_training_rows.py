@@ -37,7 +37,7 @@ def test_rows_are_as_plain_predictions_have_them(tiny, tmp_path):
         shares = softmax(model.predict(task.test).logits.astype(np.float64), axis=-1)
         at = shares.argmax(-1)
         assert rows[f"predicted{suffix}"].tolist() == [task.labels[one] for one in at]
-        np.testing.assert_allclose(rows[f"p{suffix}"], shares.max(-1), atol=6e-5)
+        np.testing.assert_allclose(rows[f"p{suffix or '_after'}"], shares.max(-1), atol=6e-5)
         np.testing.assert_allclose(rows[f"p_gold{suffix}"], shares[np.arange(len(gold)), gold], atol=6e-5)
     assert Result.load(trained.result.save(tmp_path / "result")).equals(trained.result)
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from bertscope.core import null_panel
+from bertscope.core import null_panel, registry
 from bertscope.core.console import Console
+from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.formatting import COLUMNS, rows
 from bertscope.core.result import Result
 from bertscope.core.tinted import AGAINST, FOR, KIND, tinted_lines
+from bertscope.report.values import texts
+
+FIRST = 5
+"""Lines of a table that are printed beside an answer's numbers."""
 
 
 def print_json(said: Any) -> None:
@@ -30,17 +36,42 @@ def print_answer(result: Result) -> Console:
     for column in COLUMNS:
         table.add_column(column, justify="left" if not column else "right")
     for row in rows(result):
-        unit = f" [dim]{escape(row.unit)}" if row.unit else ""
+        unit = f" [dim]({escape(row.unit)})" if row.unit else ""
         table.add_row(f"{escape(row.label)}{unit}", row.value, row.interval, row.n)
     console = Console(markup=True)
     console.print(table)
     for figure in result.figures:
         if figure.kind == KIND:
             _print_texts(console, result, figure)
+    declared = registry.find(result.question) if result.question in registry.QUESTIONS else None
+    for name, columns in (declared.printed if declared else {}).items():
+        if name in result.tables:
+            print_table(result, name, columns)
     for place, note in enumerate(result.notes):
         wrong = not place and null_panel.fails(result)  # of a result with a panel, the first note is the panel's
         console.print(f"note: {note}", style="bold red" if wrong else None, markup=False, soft_wrap=True)
     return console
+
+
+def print_table(result: Result, name: str, columns: Sequence[str] = (), first: int = FIRST) -> None:
+    """Print the first lines of a table, or of those that are certain, with all of its columns or these."""
+    if name not in result.tables:
+        raise UserError(f"{result.question} has no table {name!r}; {did_you_mean(name, result.tables)}")
+    whole = result.tables[name]
+    found = whole[whole["certain"].fillna(False).astype(bool)] if columns and "certain" in whole else whole
+    shown = found[[column for column in columns or whole.columns if column in whole]].head(first)
+    if shown.empty:
+        return
+    more = f", the first {len(shown)} of {len(found):,}" if len(found) > len(shown) else ""
+    table = Table(title=f"{escape(name)}{more}", title_justify="left", box=None, pad_edge=False)
+    for column in shown:
+        side: Literal["left", "right"] = "right" if shown[column].dtype.kind in "iuf" else "left"
+        table.add_column(escape(str(column)), justify=side, overflow="ellipsis", no_wrap=True)
+    for line in zip(*(texts(shown[column]) for column in shown), strict=True):
+        table.add_row(*map(escape, line))
+    console = Console(markup=True)
+    console.print()
+    console.print(table)
 
 
 def _print_texts(console: Console, result: Result, figure: Figure) -> None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import App
 
-from bertscope.cli.answer import print_json
+from bertscope.cli.answer import print_answer, print_json, print_table
 from bertscope.cli.options import STORE, quiet_beside_json, tell_what_is_skipped
 from bertscope.core import registry
+from bertscope.core.console import Console
 from bertscope.core.differences import differences
 from bertscope.core.errors import BugError, UserError, did_you_mean
 from bertscope.core.files import check_file
@@ -43,8 +44,6 @@ def ls(*, store: Path = STORE, json: bool = False) -> None:
         Print a list of the answers as JSON: numbers and models by key, notes, where each came from.
     """
     from rich.table import Table
-
-    from bertscope.core.console import Console
 
     finished, damaged = _all(store, json)
     if json:
@@ -87,20 +86,22 @@ def _abouts(finished: Sequence[Stored]) -> list[str]:
     return found
 
 
-def show(step: str, /, *, store: Path = STORE, json: bool = False) -> None:
+def show(step: str, /, *, table: str = "", rows: int = 20, store: Path = STORE, json: bool = False) -> None:
     """Print a stored answer again: its numbers, its notes, its tables and the folder they are in.
 
     Parameters
     ----------
     step
         Its name as `bertscope ls` prints it, or the beginning of it.
+    table
+        Print this one of its tables instead.
+    rows
+        Lines of the table, at most.
     store
         The folder where results are kept.
     json
         Print it as JSON, as its question does.
     """
-    from bertscope.cli.answer import print_answer
-
     listed, damaged = _all(store, json)
     finished, bad = {one.step.id: one for one in listed}, {one.folder.name: one.reason for one in damaged}
     name = _found(step, [*finished, *bad])
@@ -111,6 +112,8 @@ def show(step: str, /, *, store: Path = STORE, json: bool = False) -> None:
         print_json(as_json(stored.result, stored.step.id))
         return
     folder, result = stored.folder, Result.load(stored.folder / "result")
+    if table:
+        return print_table(result.in_words(), table, first=rows)
     console = print_answer(result)
     tables = ", ".join(f"{name} ({len(table):,} rows)" for name, table in result.tables.items())
     console.print(f"\ntables: {tables}" if tables else "", markup=False, soft_wrap=True)
@@ -264,8 +267,6 @@ def compare(one: Path, other: Path, /, *, out: Path | None = None) -> None:
 
 
 def _print_compared(result: Result) -> None:
-    from bertscope.core.console import Console
-
     console = Console()
 
     def say(line: str) -> None:

@@ -95,6 +95,9 @@ class Question:
     """What the page's head card shows of it; None: every table with the columns `layer` and `head`."""
     row_card: tuple[RowFact, ...] = ()
     """What the page's row card shows of it."""
+    printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Tables of which a terminal shows the first lines beside the numbers, with these columns; of one that says what
+    is `certain`, the lines that are."""
     columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By table, what the page says of columns that are another thing there than in other tables, or not the same in
     every row; both ends of an interval as `low, high`."""

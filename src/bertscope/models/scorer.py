@@ -32,7 +32,8 @@ class OnnxScorer:
         self._model = OnnxModel(path, encoder)
         self._encoder = self._model.encoder
         self.name = self._encoder.name = self.record.name
-        if unknown := [one for one in self._model.takes if one not in encoder.tokenizer.model_input_names]:
+        given = {*encoder.tokenizer.model_input_names, *(["words"] if encoder.task_head == "parser" else [])}
+        if unknown := [one for one in self._model.takes if one not in given]:
             raise UserError(
                 f"{path} takes {unknown[0]}, which the tokenizer beside it doesn't give; write the file again, or "
                 "put the model's own tokenizer there"

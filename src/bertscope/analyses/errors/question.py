@@ -127,6 +127,10 @@ errors = Question(
     cite="Bröcker & Smith 2007, Increasing the Reliability of Reliability Diagrams; Guo et al. 2017, On Calibration "
     "of Modern Neural Networks; Westfall & Young 1993, Resampling-Based Multiple Testing; El-Yaniv & Wiener 2010, On "
     "the Foundations of Noise-free Selective Classification",
+    printed={
+        "confident_mistakes": ("row", "text", "gold", "predicted", "p"),
+        "slices": ("slice", "n", "inside", "outside", "p_adjusted"),
+    },
     row_card=(
         RowFact("rows", "text", "text", shown="text", beside={"pair": "second text"}),
         RowFact("rows", "gold", "what is right", chosen_by=True, sorted_by=True, of_row=True),

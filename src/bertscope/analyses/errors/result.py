@@ -232,6 +232,13 @@ def _slice_figures(found: Found, slices: pd.DataFrame) -> list[Figure]:
     return figures
 
 
+def _how_sure(over: Estimate) -> str:
+    """What confidence minus accuracy means."""
+    if not over.sure or over.low <= 0 <= over.high:  # type: ignore[operator]
+        return "on average it is about as sure as it is right"
+    return f"on average it is {'surer than' if over.value > 0 else 'less sure than'} it is right"
+
+
 def sentence(result: Result) -> Statement | None:
     score = result["score"]
     told = [f"{score.unit} is {sure(Estimate.of_number(score), decimals)}"]
@@ -241,7 +248,7 @@ def sentence(result: Result) -> Statement | None:
         certain = "" if row["p"] < LEVEL else ", which a calibrated model can have, too"
         told.append(f"the calibration error is {how}{certain}")
         over = Estimate(row["overconfidence"], row["overconfidence_low"], row["overconfidence_high"])
-        told.append(f"confidence minus accuracy is {sure(over, percent)}")
+        told.append(f"{_how_sure(over)} (confidence minus accuracy: {sure(over, percent)})")
     for by in result.numbers(key="slices_found")[:1]:  # by what is right, where anything is
         what = "by what is right or wrong" if by.of["by"] == "right" else "by the loss"
         told.append(f"of {by.n} slices {counted(int(by.value), 'differs', 'differ')} {what} (p < .05, max-T)")

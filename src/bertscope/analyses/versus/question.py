@@ -101,6 +101,7 @@ versus = Question(
     "Cohen 1960, A coefficient of agreement for nominal scales; Westfall & Young 1993, Resampling-based multiple "
     "testing",
     card=(),
+    printed={"labels": ("label", "measure", "a", "b", "change", "p_holm")},
     row_card=(
         RowFact("rows", "text", "text", shown="text", beside={"pair": "second text"}),
         RowFact("rows", "gold", "what is right", chosen_by=True, sorted_by=True, of_row=True),

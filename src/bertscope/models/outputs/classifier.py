@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -44,19 +45,24 @@ class Classifier(ModelOutput):
     @classmethod
     def refuse_other(cls, encoder: Encoder, output: Output) -> None:
         (wanted,) = output.width(Examples((), ()))
-        cls.refuse_other_head(encoder, wanted)
+        cls.refuse_other_head(encoder, wanted, output.labels)
 
     @classmethod
-    def refuse_other_head(cls, encoder: Encoder, wanted: int) -> None:
-        """Refuse, with what to do, an encoder without a classifier of so many outputs."""
+    def refuse_other_head(cls, encoder: Encoder, wanted: int, labels: Sequence[str] = ()) -> None:
+        """Refuse, with what to do, an encoder without a classifier of so many outputs, for these labels."""
         if encoder.task_head != cls.task_head:
             raise UserError(
                 f"{encoder.name} has no classifier on top (it is: {encoder.task_head}); "
                 f"fine-tune it first: bertscope finetune {encoder.name} --on TASK --out FOLDER"
             )
         if wanted != encoder.model.config.num_labels:
+            told = {name.strip().casefold() for name in encoder.labels}
+            lacks = [label for label in labels if label.strip().casefold() not in told]
+            known = (
+                f" (it has {', '.join(encoder.labels)}, and not {', '.join(lacks)})" if 0 < len(lacks) < 10 else ""
+            )
             raise UserError(
-                f"{encoder.name} gives {encoder.model.config.num_labels} outputs, the task needs {wanted}; "
+                f"{encoder.name} gives {encoder.model.config.num_labels} outputs, the task needs {wanted}{known}; "
                 "fine-tune it on this task, or choose the task it was trained on"
             )
 
