@@ -22,7 +22,7 @@ TASK, CORPUS = "demo/sentiment", "demo/corpus"
 SETTINGS: dict[str, dict[str, Any]] = {
     "erase": {"task": TASK, "layers": (0, 2, 4, 6, 8, 10), "texts": 100, "words": 4000},
     "explain": {"method": "gradient", "sample": 400},
-    "graft": {"units": ("layer",)},
+    "graft": {"units": ("layer",), "limit": 150},
     "redundancy": {"together": ("head:3.1", "head:3.4")},
 }
 """How some are asked: of fewer layers and texts, of some named heads."""
