@@ -64,7 +64,8 @@ def locate(name: str, *, allow_pickle: bool = False, weights: bool = True) -> Pa
     if stat.S_ISDIR(kind):
         return folder
     if kind:
-        raise UserError(f"model {name!r} is a file; name the folder that holds config.json and the weights")
+        alone = "; an ONNX file is taken by versus alone" if str(name).endswith(".onnx") else ""
+        raise UserError(f"model {name!r} is a file; name the folder that holds config.json and the weights{alone}")
     if not is_hub_id(name):
         raise UserError(f"no model folder {name!r}; give a folder, a hub id such as bert-base-uncased, or 'pocket'")
     wanted = [one for one in _WANTED if weights or one != _WEIGHTS]

@@ -12,6 +12,7 @@ from bertscope.analyses.graft.question import PERMUTED, GraftConfig
 from bertscope.analyses.graft.result import LEVEL, graft_result
 from bertscope.analyses.graft.sets import Grafts, Part, parts_of
 from bertscope.core import null_panel
+from bertscope.core.errors import UserError
 from bertscope.core.estimate import Estimate
 from bertscope.core.intervals import interval
 from bertscope.core.predictions import Judged
@@ -21,6 +22,7 @@ from bertscope.core.result import Result
 from bertscope.core.statistics import holm, holm_within, one_more_p, paired_effects
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
+from bertscope.models.outputs.sentence_vectors import WITHOUT_SCORES
 
 _SUMS = ("bottom_up", "top_down")
 """Kinds of sets of which the reverse is one of the others: what is needed from above is enough from below."""
@@ -28,6 +30,10 @@ _FURTHEST = 1.5
 
 
 def measure(base: Encoder, model: Encoder, task: Task, config: GraftConfig) -> Result:
+    if model.task_head in WITHOUT_SCORES and base.task_head not in WITHOUT_SCORES:
+        raise UserError(
+            f"{model.name} has no task head, and {base.name} has one: name the base first, then the tuned"
+        )
     task = task.asked_of(model)
     grafts = Grafts(model, base)
     parts = [part for kind in dict.fromkeys(config.units) for part in parts_of(grafts.weights, kind)]
