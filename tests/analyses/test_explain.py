@@ -164,7 +164,10 @@ def test_the_command(command, model):
     code, out, err = command("explain", model, "--text", "one text", "--text-pair", "another", "--json")
     assert code == 0 and '"texts"' in out, err
     code, _, err = command("explain", model)
-    assert code == 2 and "nothing to read is given; name a task or a file of texts, or give a text" in err
+    assert (
+        code == 2
+        and "nothing to read is given; name a task or a file of texts (--on), or give a text (--text)" in err
+    )
 
 
 def test_the_command_reads_columns_of_data(command, model, tmp_path):

@@ -29,9 +29,7 @@ def given_text(data: Any, reading: Mapping[str, Any]) -> tuple[Any, dict[str, An
     rest = {name: value for name, value in reading.items() if name not in _COLUMNS}
     text, pair = (reading.get(name) for name in _COLUMNS)
     if data is None and text is None:
-        raise UserError(
-            "nothing to read is given; name a task or a file of texts (--on), or give a text itself (--text)"
-        )
+        raise UserError("nothing to read is given; name a task or a file of texts (--on), or give a text (--text)")
     if data is None:
         return _examples([text], pair), rest
     if isinstance(data, str) and _is_text(data):

@@ -31,9 +31,7 @@ _FURTHEST = 1.5
 
 def measure(base: Encoder, model: Encoder, task: Task, config: GraftConfig) -> Result:
     if model.task_head in WITHOUT_SCORES and base.task_head not in WITHOUT_SCORES:
-        raise UserError(
-            f"{model.name} has no task head, and {base.name} has one: name the base first, then the tuned"
-        )
+        raise UserError(f"{model.name} has no task head, and {base.name} has one; name the base first, then it")
     task = task.asked_of(model)
     grafts = Grafts(model, base)
     parts = [part for kind in dict.fromkeys(config.units) for part in parts_of(grafts.weights, kind)]
