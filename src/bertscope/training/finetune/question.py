@@ -107,8 +107,7 @@ _BASELINES = {
 }
 """What a task yields without any encoder (`data/baselines.py`), in words."""
 
-_P = "p"  # of what is predicted: no p-value
-_SHARES = {"p_before": _P, "p_gold_before": "p of what is right"}
+_SHARES = {"p_before": "with probability", "p_gold_before": "of what is right"}
 ROWS, LONGEST = 10_000, 200
 """How many rows of the test set are told one by one, and how many characters of what is said of one."""
 
@@ -161,6 +160,11 @@ finetune = Question(
     row_card=(
         RowFact("rows", "gold", "what is right", of_row=True, chosen_by=True, sorted_by=True),
         RowFact("rows", "predicted_before", "before training", beside=_SHARES),
-        RowFact("rows", "predicted", "after training", beside={"p_after": _P, "p_gold": "p of what is right"}),
+        RowFact(
+            "rows",
+            "predicted",
+            "after training",
+            beside={"p_after": "with probability", "p_gold": "of what is right"},
+        ),
     ),
 )
