@@ -77,14 +77,14 @@ def rows_table(before: tuple[Task, Predictions], after: tuple[Task, Predictions]
     rows = task.test.take(range(min(ROWS, len(task.test))))
     columns: dict[str, Any] = {"row": list(rows.ids), "gold": _short(gold_in_words(task.output, rows))}
     shares: dict[str, np.ndarray] = {}
-    for suffix, (asked, said) in (("_before", before), ("", after)):
+    names = {"predicted_before": ("p_before", "p_gold_before"), "predicted": ("p_after", "p_gold")}
+    for (column, told), (asked, said) in zip(names.items(), (before, after), strict=True):
         outputs = asked.outputs(said)
         predicted, gold = asked.outputs_to_predictions(outputs), asked.gold(None, outputs)
         few = asked.test.take(range(len(rows)))
-        columns[f"predicted{suffix}"] = _short(predicted_in_words(asked.output, few, predicted[: len(rows)]))
+        columns[column] = _short(predicted_in_words(asked.output, few, predicted[: len(rows)]))
         if decided := asked.output.decisions(outputs, gold):
-            said_of = {f"p{suffix or '_after'}": decided.confidence, f"p_gold{suffix}": decided.of_gold}
-            for name, values in said_of.items():
+            for name, values in zip(told, (decided.confidence, decided.of_gold), strict=True):
                 # Four digits are more than anybody reads, and a third of the bytes.
                 shares[name] = decided.lowest(values, len(rows)).round(4).astype(np.float32)
     return pd.DataFrame(columns | shares)
