@@ -11,7 +11,7 @@ from bertscope.core.errors import UserError
 def demo(*, store: Path = STORE, page: Path = Path("demo-report.html"), seed: int = 0, private: bool = False) -> None:
     """Ask everything once of the built-in model, on the built-in language, and make a page of it.
 
-    This is `bertscope study run demo`: about nine minutes on two cores; what is stored already is not computed again.
+    This is `bertscope study run demo`: about ten minutes on two cores; what is stored already is not computed again.
 
     Parameters
     ----------
