@@ -89,10 +89,8 @@ def run_each(
 
             def each(batch: RowBatch = batch, kept: list[Kept] = kept) -> Iterator[Any]:
                 for change in changes:
-                    with (
-                        change.block(),
-                        replayed(encoder, kept, *((change.first, change.keeps_attention) if replay else (0, True))),
-                    ):
+                    first = change.first if replay else 0
+                    with change.block(), replayed(encoder, kept, first, change.keeps_attention):
                         raw = asked.run(batch)
                     yield raw
                     bar.advance(len(batch.examples))

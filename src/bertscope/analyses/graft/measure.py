@@ -49,7 +49,8 @@ def measure(base: Encoder, model: Encoder, task: Task, config: GraftConfig) -> R
         ],
         ignore_index=True,
     )
-    found["moved"] = [grafts.moved(part.places) for part in [*parts, *single]]
+    moved = {part.name: grafts.moved(part.places) for part in parts}
+    found["moved"] = found["unit"].map(moved)
     line_table, barrier = _line(task, ends, way, line, config)
     tables = {"grafts": found, "line": line_table, "reliability": _reliability(
         {"enough": (parts, enough), "needed": (single, needed)})}  # fmt: skip
