@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from bertscope.analyses.ablate.question import AblateConfig
 from bertscope.analyses.importance.question import ImportanceConfig
 from bertscope.analyses.probe.question import ProbeConfig
+from bertscope.analyses.redundancy.question import RedundancyConfig
 from bertscope.analyses.relations.question import RelationsConfig
 from bertscope.analyses.shapes.own_labels import labels_root
 from bertscope.core.errors import UserError
@@ -66,19 +68,19 @@ def test_questions_become_the_steps_that_one_would_plan_by_hand(study):
         find("patterns").step(both | {"examples": reviews}),
         find("change").step({"before": base, "after": model, "examples": reviews}),
         find("relations").step({"models.0": base, "examples": corpus}, RelationsConfig(null=True)),
-        find("redundancy").step({"models.0": model, "data": task}),
-        find("ablate").step({"model": model, "task": task}),
+        find("redundancy").step({"models.0": model, "data": task}, RedundancyConfig(pairs=3)),
+        find("ablate").step({"model": model, "task": task}, AblateConfig(units=("head", "layer"))),
         find("importance").step({"model": model, "task": task}, ImportanceConfig(steps=4, random=2)),
         lottery.plan(base, task, lottery.LotteryConfig(seeds=(3,), patterns=False)),
         find("probe").step(
             {"states.0": states[0], "states.1": states[1], "examples": corpus},
-            ProbeConfig(targets=("pos", "relation"), probes=("linear",), words=2000),
+            ProbeConfig(targets=("pos", "relation"), probes=("linear",), words=1000),
         ),
     ]
     found = read_study("demo", ["seeds=3", "data_seed=3"])
     assert set(ids(expected)) <= set(ids(found.steps))
     assert found.steps[0] == compared and found.title == "bertscope demo" and not found.notes
-    assert sum(step.name == "finetune" for step in graph(found.steps).values()) == 8, "each training is shared"
+    assert sum(step.name == "finetune" for step in graph(found.steps).values()) == 6, "each training is shared"
 
 
 def test_models_and_tasks_are_a_product_and_tuned_models_keep_to_their_task(study, tiny, tmp_path):
