@@ -25,6 +25,7 @@ from bertscope.core.provenance import capture
 from bertscope.core.step import Root, Step
 
 if TYPE_CHECKING:
+    from bertscope.core.consequence import Consequence
     from bertscope.core.head_card import HeadFact, HeadMaps
     from bertscope.core.result import Result
     from bertscope.core.row_card import RowFact
@@ -215,6 +216,11 @@ class Question:
         """A stored result in a sentence; None where there is nothing to say, or nobody wrote one."""
         folder = self.module.rpartition(".")[0]
         return registry.resolve(f"{folder}.result:sentence")(result) if self.compared else None
+
+    def consequences(self, result: Result) -> list[Consequence]:
+        """What follows from a stored result: what `consequences` in the folder's `consequence.py` makes of it."""
+        folder = self.module.rpartition(".")[0]
+        return registry.resolve(f"{folder}.consequence:consequences")(result)
 
     @cached_property
     def _measuring(self) -> str:

@@ -1,0 +1,50 @@
+"""What follows from `ablate`: what a model can't do without, and what it can."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from bertscope.core.consequence import Consequence
+from bertscope.core.reliability import ENOUGH
+from bertscope.core.result import Result
+from bertscope.core.small_picture import Cells
+from bertscope.core.statement import points
+
+_NAMES = {"head": "attention heads", "layer": "layers", "mlp": "MLPs", "heads": "layers of heads"}
+
+
+def consequences(result: Result) -> list[Consequence]:
+    """Told by the loss, which sees what the score is too coarse for."""
+    effects = result.tables["effects"]
+    found = [_of(kind, effects[effects["kind"] == kind], result) for kind in _NAMES]
+    return [one for one in found if one is not None]
+
+
+def _of(kind: str, rows: pd.DataFrame, result: Result) -> Consequence | None:
+    if rows.empty:
+        return None
+    needed = rows[rows["loss_certain"] & (rows["loss_rise"] > 0)]
+    trust = _reliability(result, kind)
+    across = "head" if kind == "head" else None
+    beside = Cells.of(rows, "loss_rise", column=across, marked=needed, both_ways=True)
+    if needed.empty:
+        text = (
+            f"Which of its {len(rows)} {_NAMES[kind]} it needs is open: without any one of them it does as well, as "
+            "far as these texts can tell."
+        )
+        return Consequence("needs", text, 0.3, kind, beside, is_open=True)
+    most = needed.loc[needed["loss_rise"].idxmax()]
+    place = str(most["unit"]).replace(":", " ")
+    costs = f", {points(-most['effect'])} points of its score" if most["certain"] and most["effect"] < 0 else ""
+    text = (
+        f"Of its {len(rows)} {_NAMES[kind]} it is found to need {len(needed)}, {place} most{costs}; each of the "
+        f"other {len(rows) - len(needed)} can be switched off alone without harm that can be shown{trust}."
+    )
+    return Consequence("needs", text, 0.9 if kind == "layer" else 0.7 if kind == "head" else 0.4, kind, beside)
+
+
+def _reliability(result: Result, kind: str) -> str:
+    known = result.numbers(key="reliability", kind=kind, measure="loss")
+    if not known or known[0].value >= ENOUGH:
+        return ""
+    return f" (other texts might rank them otherwise: reliability {known[0].value:.2f})"

@@ -1,0 +1,26 @@
+"""What follows from `change`: where fine-tuning changed what the model looks at."""
+
+from __future__ import annotations
+
+from bertscope.core.consequence import Consequence
+from bertscope.core.result import Result
+from bertscope.core.small_picture import Cells
+from bertscope.core.statement import percent
+
+
+def consequences(result: Result) -> list[Consequence]:
+    if "last_two_share" not in result:
+        return [Consequence("changed", "Fine-tuning changed nothing in what it looks at.", 0.4)]
+    layers = result.tables["layers"]
+    most, least = layers.loc[layers["share"].idxmax()], layers.loc[layers["share"].idxmin()]
+    text = (
+        f"Fine-tuning changed what layer {most['layer']:.0f} looks at most ({percent(most['share'])} of all change) "
+        f"and left layer {least['layer']:.0f} nearly as it was ({percent(least['share'])}). What moved need not "
+        "matter: `graft` says what does."
+    )
+    beside = Cells.of(layers, "share", column=None, marked=layers.loc[[layers["share"].idxmax()]])
+    return [
+        Consequence(
+            "changed", text, 0.4, "heads_cosine", beside, command="bertscope graft {base} {model} --on {data}"
+        )
+    ]

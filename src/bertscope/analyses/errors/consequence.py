@@ -1,0 +1,81 @@
+"""What follows from `errors`: whether the model works, on which texts it fails, and whether it knows when it does."""
+
+from __future__ import annotations
+
+from bertscope.core.consequence import Consequence, how_good, in_100, is_above
+from bertscope.core.result import Result
+from bertscope.core.small_picture import Bars
+from bertscope.core.statement import points
+
+_ENOUGH = 0.02
+"""So much more sure than right, on average, that it is worth a sentence."""
+
+
+def consequences(result: Result) -> list[Consequence]:
+    return [*_works(result), *_slices(result), *_confidence(result)]
+
+
+def _works(result: Result) -> list[Consequence]:
+    score, chance = result["score"], result["chance"].value
+    good, blind = how_good(score.value, score.unit), how_good(chance, score.unit)
+    above, beside = is_above(score, chance), Bars.of({"it": score, "same answer": chance}, most=1.0)
+    if above:
+        text = f"It works: {good}, where always giving the same answer has {blind}."
+        return [Consequence("works", text, 0.6, "confusion" if _has(result, "confusion") else "", beside)]
+    if above is None:
+        text = f"Whether it works is open: {good} is no more than always giving the same answer can have ({blind})."
+        return [Consequence("works", text, 0.9, "", beside, True, "bertscope finetune BASE --on {data}")]
+    text = f"It does not work: {good}, and always giving the same answer has {blind}. Were its labels exchanged?"
+    return [Consequence("works", text, 1.0, "", beside, command="bertscope data {data}")]
+
+
+def _slices(result: Result) -> list[Consequence]:
+    if "slices" not in result.tables:
+        return []
+    table = result.tables["slices"]
+    right = table[table["by"] == "right"]
+    if right.empty:
+        return []
+    worse = right[right["certain"] & (right["difference"] < 0)]
+    tried = result["slices_tried"].value
+    if worse.empty:
+        text = f"No group of texts was found on which it fails more than elsewhere ({tried:.0f} groups were tried)."
+        return [Consequence("fails", text, 0.3, is_open=True)]
+    most = worse.loc[(worse["n"] * worse["difference"]).idxmin()]
+    others = len(worse) - 1
+    also = f" {others} more {'group goes' if others == 1 else 'groups go'} wrong more often, too." if others else ""
+    text = (
+        f"It fails on {_called(most['kind'], most['slice'])}: {in_100(most['inside'])} right, where other texts have "
+        f"{in_100(most['outside'])}.{also}"
+    )
+    beside = Bars.of({"these": most["inside"], "others": most["outside"]}, most=1.0)
+    return [Consequence("fails", text, min(1.0, 0.5 + abs(most["difference"])), "slices_right", beside)]
+
+
+def _called(kind: str, name: str) -> str:
+    """A slice in words."""
+    if kind == "word":
+        return f"texts with {name}"
+    return f"texts labelled {name}" if kind == "label" else f"{name} texts" if kind == "length" else f"texts: {name}"
+
+
+def _confidence(result: Result) -> list[Consequence]:
+    if "overconfidence" not in result:
+        return []
+    over = result["overconfidence"]
+    if over.low is None or over.high is None or abs(over.value) < _ENOUGH or over.low <= 0 <= over.high:
+        return []
+    more = "more" if over.value > 0 else "less"
+    text = (
+        f"Its confidence can't be taken at its word: on average it is {points(abs(over.value))} points {more} sure "
+        "than it is right."
+    )
+    if "temperature" in result:
+        text += f" Dividing its logits by {result['temperature'].value:.2f} is the remedy that fits best."
+    right = result["right"].value
+    beside = Bars.of({"sure": right + over.value, "right": right}, most=1.0)
+    return [Consequence("fails", text, min(1.0, 0.4 + 2 * abs(over.value)), "reliability", beside)]
+
+
+def _has(result: Result, figure: str) -> bool:
+    return any(one.key == figure for one in result.figures)

@@ -1,0 +1,27 @@
+"""What follows from `graft`: where what was learnt lives."""
+
+from __future__ import annotations
+
+from bertscope.core.consequence import Consequence
+from bertscope.core.result import Result
+from bertscope.core.small_picture import Cells
+from bertscope.core.statement import percent
+
+
+def consequences(result: Result) -> list[Consequence]:
+    grafts = result.tables["grafts"]
+    layers = grafts[(grafts["kind"] == "layer") & (grafts["direction"] == "needed")].dropna(subset=["share"])
+    if layers.empty:
+        return []
+    beside = Cells.of(layers, "share", column=None, marked=layers[layers["certain"]], both_ways=True)
+    missed = layers[layers["certain"] & (layers["share"] > 0)]
+    if missed.empty:
+        text = "Where what it learnt lives is open: no single layer's training is missed for certain."
+        return [Consequence("changed", text, 0.3, "layer", beside, is_open=True)]
+    most = missed.loc[missed["share"].idxmax()]
+    text = (
+        f"What it learnt lives in {len(missed)} of its {len(layers)} layers for certain, layer {most['layer']} "
+        "first: "
+        f"with that layer as it was before the training, {percent(most['share'])} of what was learnt is lost."
+    )
+    return [Consequence("changed", text, 0.7, "layer", beside)]

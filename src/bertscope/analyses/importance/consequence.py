@@ -1,0 +1,37 @@
+"""What follows from `importance`: how many parts can go in the order that the gradient says."""
+
+from __future__ import annotations
+
+from bertscope.core.consequence import Consequence
+from bertscope.core.result import Result
+from bertscope.core.small_picture import Line
+from bertscope.core.statement import percent, points
+
+_COSTS = 0.02
+"""So little of the score that it is a fair price for parts."""
+
+
+def consequences(result: Result) -> list[Consequence]:
+    if "curves" not in result.tables:
+        return []
+    curves = result.tables["curves"]
+    by = curves[(curves["kind"] == "head") & (curves["order"] == "importance")].sort_values("off")
+    if by.empty:
+        return []
+    whole = by["score"].iloc[0]
+    cheap = by[by["score"] >= whole - _COSTS].iloc[-1]
+    random = curves[(curves["kind"] == "head") & (curves["order"] == "random") & (curves["off"] == cheap["off"])]
+    beside = Line.of(by, "share", "score", marked=float(cheap["share"]), along="heads off")
+    if not cheap["off"]:
+        text = (
+            f"Its heads are all used: with the first {percent(by['share'].iloc[1])} of them off, the score falls by "
+            f"more than {points(_COSTS)} points."
+        )
+        return [Consequence("price", text, 0.4, "heads_off", beside)]
+    random_costs = f", where a random choice costs {points(whole - random['score'].iloc[0])}" if len(random) else ""
+    text = (
+        f"{percent(cheap['share'])} of its heads can be off at once for {points(whole - cheap['score'])} points of "
+        "the "
+        f"score, those first that the gradient calls unimportant{random_costs}."
+    )
+    return [Consequence("price", text, 0.5, "heads_off", beside, command="bertscope shrink {model} --on {data}")]

@@ -1,0 +1,24 @@
+"""What follows from `patterns`: how many heads look at fixed places, whatever the text says."""
+
+from __future__ import annotations
+
+from bertscope.core.consequence import Consequence
+from bertscope.core.result import Result
+from bertscope.core.small_picture import Bars
+from bertscope.core.statement import percent
+
+_FIXED = ("vertical", "diagonal", "vertical_diagonal")
+
+
+def consequences(result: Result) -> list[Consequence]:
+    *_, last = result.models
+    shares = [number for key in _FIXED for number in result.numbers(key=key, model=last)]
+    if len(shares) < len(_FIXED):
+        return []
+    fixed = sum(number.value for number in shares)
+    least = sum(number.low or 0.0 for number in shares)
+    text = (
+        f"About {percent(fixed)} of its attention maps look at fixed places, a special token or the neighbours, "
+        f"whatever the text says; at least {percent(least)} do, given how often the classifier of shapes errs."
+    )
+    return [Consequence("looks", text, 0.4, "layers", Bars.of({"fixed places": fixed, "other": 1 - fixed}, most=1.0))]

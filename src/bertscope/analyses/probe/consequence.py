@@ -1,0 +1,28 @@
+"""What follows from `probe`: what a layer knows beyond the word itself."""
+
+from __future__ import annotations
+
+from bertscope.core.consequence import Consequence, in_100
+from bertscope.core.result import Result
+from bertscope.core.small_picture import Bars
+
+
+def consequences(result: Result) -> list[Consequence]:
+    *_, last = result.models
+    targets = result.tables["targets"].set_index("target")
+    found = []
+    for number in result.numbers(key="accuracy", model=last):
+        target = number.of["target"]
+        usual = float(targets.loc[target, "usual_label"]) if "usual_label" in targets else float("nan")
+        bar = max(float(targets.loc[target, "majority"]), usual if usual == usual else 0.0)
+        if number.low is not None and number.low > bar:
+            found.append((number.value - bar, target, number, bar))
+    if not found:
+        return []
+    _, target, number, bar = max(found, key=lambda one: one[0])
+    text = (
+        f"Layer {number.of['layer']} knows the {target.replace('_', ' ')} of words in context: "
+        f"{in_100(number.value)} "
+        f"right, where the word alone gives {in_100(bar)}."
+    )
+    return [Consequence("knows", text, 0.4, "accuracy", Bars.of({"in context": number, "word alone": bar}, most=1.0))]
