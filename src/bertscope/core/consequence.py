@@ -7,6 +7,7 @@ words that need no knowledge of heads or layers where that can be had. Each is w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -57,6 +58,17 @@ class Consequence:
     def __post_init__(self) -> None:
         if not 0 <= self.weight <= 1:
             raise ValueError(f"a consequence weighs 0 to 1, not {self.weight}")
+
+
+def ranked(found: Iterable[Consequence]) -> list[Consequence]:
+    """The heaviest of each theme, in the order in which a user asks; an open one only where nothing of its theme is
+    certain."""
+    best: dict[Theme, Consequence] = {}
+    for one in found:
+        known = best.get(one.theme)
+        if known is None or (known.is_open, -known.weight) > (one.is_open, -one.weight):
+            best[one.theme] = one
+    return [best[theme] for theme in THEMES if theme in best]
 
 
 def how_good(value: float, metric: str) -> str:
