@@ -75,7 +75,7 @@ QUESTIONS = (
     ),
     Asked("importance", lambda of: (of.heads / 2 + of.layers) * of.validation + 40.0 * of.rows, {"steps": 5}),
     Asked("shrink", lambda of: 400.0 * of.rows, {"target": "50%"}, trains=True, called="trained again"),
-    Asked("truncate", lambda of: 600.0 * of.rows, {"remove": 1}, ("base",), trains=True),
+    Asked("truncate", lambda of: 600.0 * of.rows, {"remove": ("1",)}, ("base",), trains=True),
 )  # fmt: skip
 """After `check`, in this order: the cheapest and most telling first."""
 
@@ -119,7 +119,7 @@ class Inspection:
         ]  # fmt: skip
 
     def next(self) -> str:
-        """What to do next, as a command to copy; empty where nothing follows. The heaviest of what follows decides."""
+        """What to do next, as a command to copy: of the heaviest of what follows. Empty where there is none."""
         able = [one for one in self.consequences if one.command and self._filled(one.command)]
         return self._filled(max(able, key=lambda one: one.weight).command) if able else ""
 
