@@ -76,6 +76,10 @@ def _tops(path: Path) -> list[str]:
     return [name.rpartition(".")[0] or name for name in imports(tree_of(path))]
 
 
+PLACES = ("question", "measure", "result", "consequence")
+"""What a question's files are called."""
+
+
 def test_a_questions_files_follow_the_rule():
     """`question.py` declares, `measure.py` computes, `result.py` tells. Another file is there only where what it
     holds would make the one that it belongs to too long."""
