@@ -1,0 +1,26 @@
+"""What follows from `readout`: how early the answer is there, and so how many layers only pass it on."""
+
+from __future__ import annotations
+
+from bertscope.core.consequence import Consequence
+from bertscope.core.result import Result
+from bertscope.core.small_picture import Line
+
+
+def consequences(result: Result) -> list[Consequence]:
+    there = {number.of["reading"]: number for number in result.numbers(key="there")}
+    name = "shortcut" if "shortcut" in there else "plain"
+    if name not in there:
+        return []
+    layers = result.tables["layers"]
+    curve = layers[layers["reading"] == name].sort_values("layer")
+    first, last = int(there[name].value), int(layers["layer"].max())
+    beside = Line.of(curve, "layer", "score", marked=float(first))
+    if first >= last:
+        text = f"The answer is there only in the last of its {last} layers: none of them just passes it on."
+        return [Consequence("knows", text, 0.5, "score", beside)]
+    text = (
+        f"The answer is there from layer {first} of {last} on: {there[name].of['share']} of what the model knows beyond "
+        "chance can be read there."
+    )
+    return [Consequence("knows", text, 0.6, "score", beside, command="bertscope truncate {base} --on {data}")]
