@@ -81,6 +81,7 @@ def test_of_a_linear_part_what_is_left_is_its_variance(linear):
     assert torch.equal(single.heads[:2], means.heads[:2]) and torch.equal(single.mlps, means.mlps)
 
 
+@pytest.mark.slow
 def test_against_another_minimiser_of_what_the_whole_model_says(tiny, many):
     """A head of the first layer, six numbers: scipy's simplex on the same texts finds nothing that is much nearer."""
     task = task_of(many.take(range(24)), tiny)

@@ -19,7 +19,7 @@ Mode = Literal["uniform", "zero", "mean", "position", "resample", "optimal"]
 """What a part that is switched off leaves behind; `models/gates.py` says what they mean."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 PlainMode = Literal["uniform", "zero", "mean"]
-"""Those that say the same of a part whatever else is off, and of a text whatever is drawn."""
+"""Those for questions that set parts off together against parts off alone."""
 _FORM = re.compile(r"(?P<kind>[a-z]+):(?P<layer>\d+)(?:\.(?P<number>\d+))?")
 
 

@@ -4,8 +4,8 @@ For each set of parts: those constants with which the model's outputs diverge le
 over validation rows. Minimising the loss instead would train a bias. The parts of a set have theirs together.
 
 The descent (`optimal_descent.py`: Adam, in units of how much each number varies) begins at the means, or at zero
-where that is nearer, and what it ends at is taken only where it is nearer still: what is left behind never does worse
-on these rows than `mean` and `zero`.
+where that is nearer, and what it ends at is taken only where it is nearer still, else a part of the way: what is left
+behind never does worse on these rows than `mean` and `zero`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -25,10 +26,12 @@ from bertscope.models.means import Means
 from bertscope.models.optimal_descent import descend
 from bertscope.models.outputs.kinds import model_output
 
-ROWS = 256
+ROWS = 512
 """Validation examples that constants are fitted on, at most."""
-STEPS = 60
+STEPS = 40
 """Of the descent, each on 32 of these at most."""
+_SHARES = (1.0, 0.25, 0.0625)
+"""Of the way to where the descent ended: what is tried, until one is nearer than the start."""
 _CONSTANT = ("head", "heads", "mlp")
 """Parts that leave a constant; a layer passes its input on, a neuron leaves nothing."""
 
@@ -67,10 +70,37 @@ def optimal_constants(
     best, apart = _nearer(encoder, output, sample, wanted, first, nothing)
     if steps:
         fitted = descend(model_output(encoder, output), sample, wanted, best, steps, seed)
-        best, _ = _nearer(encoder, output, sample, wanted, best, fitted, apart)
+        best = _as_far_as_it_helps(encoder, output, sample, wanted, best, fitted, apart)
     for at, found in zip(places, best, strict=True):
         begun[at] = found
     return begun
+
+
+def _as_far_as_it_helps(
+    encoder: Encoder,
+    output: Output,
+    sample: Examples,
+    sets: Sequence[Sequence[Unit]],
+    start: Sequence[Means],
+    fitted: Sequence[Means],
+    apart: np.ndarray,
+) -> list[Means]:
+    """What was fitted; where it isn't nearer than the start, which is so far `apart`, a part of the way, or none."""
+    found, left = list(start), list(range(len(sets)))
+    for share in _SHARES:
+        begun, tried = [start[at] for at in left], [_between(start[at], fitted[at], share) for at in left]
+        nearer, now = _nearer(encoder, output, sample, [sets[at] for at in left], begun, tried, apart[left])
+        for at, constants in zip(left, nearer, strict=True):
+            found[at] = constants
+        left = [at for at, least in zip(left, now, strict=True) if least == apart[at]]
+        if not left:
+            break
+    return found
+
+
+def _between(one: Means, other: Means, share: float) -> Means:
+    """So far on the way from one to the other."""
+    return Means(torch.lerp(one.heads, other.heads, share), torch.lerp(one.mlps, other.mlps, share))
 
 
 def _nearer(
