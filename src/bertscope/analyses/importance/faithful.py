@@ -16,14 +16,16 @@ from bertscope.core.reliability import Reliability, split_half, split_half_of_me
 from bertscope.core.resampling import Resampling, metric_draws, resampled_means
 from bertscope.core.units import Unit
 from bertscope.models.judge import judge_without
+from bertscope.models.references import References, reference_for
 
 if TYPE_CHECKING:
     from bertscope.analyses.importance.measure import Importances
     from bertscope.analyses.importance.question import ImportanceConfig
+    from bertscope.core.examples import Examples
+    from bertscope.core.predictions import Judged
     from bertscope.data.scored import Scores
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
-    from bertscope.models.gates import Means
 
 Reliabilities = Mapping[tuple[str, str], Reliability]
 """(kind, by what parts are ranked) to how reliable that is."""
@@ -56,7 +58,7 @@ def faithfulness(
 ) -> Faithfulness:
     """What each part's absence does, on the validation set; and the parts going one after the other, on the test
     set, in orders that the validation set decides."""
-    reference = encoder.means(task.validation) if config.mode == "mean" else None
+    reference = None if config.mode == "optimal" else _reference(encoder, task, [], config)
     effects, moved, reliability = single_effects(encoder, task, found, resampling, config, reference)
     curves = fall(encoder, task, _orders(found, effects["rise"][0], config), config, reference)
     agreement = _agreement(found, effects, {**found.reliability, **reliability})
@@ -69,12 +71,12 @@ def single_effects(
     found: Importances,
     resampling: Resampling,
     config: ImportanceConfig,
-    reference: Means | None,
+    reference: References,
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], Reliabilities]:
     """What switching each part off alone does on the validation set, [1 + repeats, unit]; above 0: it is missed. And
     how far it moves predictions, and how reliable rankings by each effect are."""
     validation, off = task.validation, [[], *([unit] for unit in found.units)]
-    switched = judge_without(encoder, task.output, validation, off, mode=config.mode, reference=reference)
+    switched = _without(encoder, task, validation, off, config, reference)
     loss, moments = switched.losses / task.loss_scale, switched.moments
     change = (loss[1:] - loss[0]).T  # [example, unit]
     score = task.value(resampled_means(resampling, moments.swapaxes(0, 1)))
@@ -95,7 +97,7 @@ def single_effects(
 
 
 def fall(
-    encoder: Encoder, task: Task, orders: Orders, config: ImportanceConfig, reference: Means | None
+    encoder: Encoder, task: Task, orders: Orders, config: ImportanceConfig, reference: References
 ) -> tuple[pd.DataFrame, pd.DataFrame, Scores, int]:
     """The test set's score and loss as parts go one after the other, in each order; and the area under each such
     curve."""
@@ -107,9 +109,7 @@ def fall(
         ]
         for key, several in orders.items()
     }
-    switched = judge_without(
-        encoder, task.output, task.test, [sorted(off) for off in places], mode=config.mode, reference=reference
-    )
+    switched = _without(encoder, task, task.test, [sorted(off) for off in places], config, reference)
     resample: dict[str, int] = {"repeats": config.repeats, "seed": config.seed}
     losses = switched.losses[..., None] / task.loss_scale
     draws = {
@@ -127,6 +127,24 @@ def fall(
     }  # fmt: skip
     whole = task.score_answers(switched.predicted[0], notes=task.label_notes(encoder.labels))
     return pd.concat(curves, ignore_index=True), _areas(areas), whole, switched.truncated
+
+
+def _without(
+    encoder: Encoder,
+    task: Task,
+    examples: Examples,
+    off: Sequence[Sequence[Unit]],
+    config: ImportanceConfig,
+    reference: References,
+) -> Judged:
+    """These examples without each set of parts; what is optimal for one isn't for another."""
+    if config.mode == "optimal":
+        reference = _reference(encoder, task, off, config)
+    return judge_without(encoder, task.output, examples, off, mode=config.mode, reference=reference)
+
+
+def _reference(encoder: Encoder, task: Task, off: Sequence[Sequence[Unit]], config: ImportanceConfig) -> References:
+    return reference_for(config.mode, encoder, task.output, task.validation, off, seed=config.seed)
 
 
 def sizes(n: int, steps: int) -> np.ndarray:

@@ -20,7 +20,7 @@ def consequences(result: Result) -> list[Consequence]:
         text = f"The answer is there only in the last of its {last} layers: none of them just passes it on."
         return [Consequence("knows", text, 0.5, "score", beside)]
     text = (
-        f"The answer is there from layer {first} of {last} on: {there[name].of['share']} of what the model knows beyond "
-        "chance can be read there."
+        f"The answer is there from layer {first} of {last} on: {there[name].of['share']} of what the model knows "
+        "beyond chance can be read there."
     )
     return [Consequence("knows", text, 0.6, "score", beside, command="bertscope truncate {base} --on {data}")]
