@@ -255,7 +255,7 @@ def test_each_mistake_in_a_file_is_one_line(tmp_path, content, options, line):
         ([(("a", "b"), "c")], "only one side has second texts; give them for both, or for neither"),
         (pd.DataFrame({"good": ["a", np.nan], "bad": ["b", "c"]}), "row 2: column 'good' is blank (1 row is)"),
         (7, "can't read int as data"),
-        ("demo/sentiment", "demo/sentiment holds no pairs; name demo/minimal, or make pairs of its texts with --swap"),
+        ("demo/sentiment", "demo/sentiment holds no pairs; name demo/minimal, or make pairs of its texts with"),
         ("demo/minmal", "no demo pairs 'demo/minmal'; did you mean 'demo/minimal'"),
         ("nowhere.csv", "no file nowhere.csv"),
     ],
