@@ -23,6 +23,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.explain", "Which words made this prediction?", "rows"),
     Entry("bertscope.analyses.errors", "Where does the model go wrong?", "rows"),
     Entry("bertscope.analyses.graft", "Where does what fine-tuning taught live?", "parts"),
+    Entry("bertscope.analyses.minimal_pairs", "Is the good text of a pair the likelier one?", "rows"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
     Entry("bertscope.analyses.versus", "What does another model fix and break?", "rows"),
     Entry(
