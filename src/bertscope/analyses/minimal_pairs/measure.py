@@ -163,7 +163,8 @@ def _on(encoder: Encoder, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Te
 
 
 def _phenomena(arms: Sequence[Arm], pairs: MinimalPairs, config: MinimalPairsConfig) -> pd.DataFrame:
-    """The accuracy of each arm in each phenomenon, and how far it is from the first's."""
+    """The accuracy of each arm in each phenomenon, from the first's best to its worst, and how far it is from the
+    first's."""
     about, parts = np.array(pairs.phenomenon), list[pd.DataFrame]()
     before = arms[0].right
     for arm in arms:
@@ -188,7 +189,11 @@ def _phenomena(arms: Sequence[Arm], pairs: MinimalPairs, config: MinimalPairsCon
             table["change_p_holm"] = holm(table["change_p"].to_numpy())
             table["changed"] = (table["change_p_holm"] < LEVEL).astype("boolean")
         parts.append(table)
-    return pd.concat(parts, ignore_index=True)
+    order = parts[0].sort_values("accuracy", ascending=False, kind="stable")["phenomenon"]
+    place = {name: at for at, name in enumerate(order)}
+    return pd.concat(parts).sort_values(
+        "phenomenon", key=lambda names: names.map(place), kind="stable", ignore_index=True
+    )
 
 
 def _mean(means: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 LEVEL = 0.05
+_ROUNDING = 1e-10
 _LABELS = {
     "accuracy": "pairs whose good text is likelier", "phenomenon": "", "way": "", "checkpoint": "", "low": "from",
     "high": "to", "p_holm": "p (Holm)", "n": "pairs", "change": "change from the first model",
@@ -53,8 +54,9 @@ class Arm:
 
     @property
     def right(self) -> np.ndarray:
-        """[n]: 1 where the good text is likelier, one half where both are equal."""
-        return (self.good > self.bad) + 0.5 * (self.good == self.bad)
+        """[n]: 1 where the good text is likelier, one half where both are equal, but for the order of additions."""
+        equal = np.isclose(self.good, self.bad, rtol=_ROUNDING, atol=0.0)
+        return np.where(equal, 0.5, self.good > self.bad)
 
 
 def minimal_pairs_result(
@@ -88,7 +90,7 @@ def minimal_pairs_result(
         tables=dict(tables),
         arrays={"scores": np.stack([np.stack([arm.good, arm.bad], 1) for arm in arms])},
         headline=headline,
-        figures=[_figure(table, arms)],
+        figures=[_figure(arms)],
         models=records(models),
         subject={"task": pairs.name},
         notes=[*notes, *_notes(pairs, tables)],
@@ -110,13 +112,7 @@ def _notes(pairs: MinimalPairs, tables: Mapping[str, pd.DataFrame]) -> list[str]
     return notes
 
 
-def _figure(table: pd.DataFrame, arms: Sequence[Arm]) -> Figure:
-    """Phenomena from the best to the worst of the first model, all arms side by side."""
-    order = table[: table["phenomenon"].nunique()].sort_values("accuracy", ascending=False)["phenomenon"]
-    place = {name: at for at, name in enumerate(order)}
-    table.sort_values(
-        "phenomenon", key=lambda names: names.map(place), kind="stable", inplace=True, ignore_index=True
-    )
+def _figure(arms: Sequence[Arm]) -> Figure:
     by_way = len({arm.way for arm in arms}) == len(arms)
     tuned = len({arm.model for arm in arms}) > 2
     return Figure(
