@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence, in_100, is_open
+from bertscope.core.consequence import Consequence, in_100, is_above, is_open
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars
 from bertscope.core.statement import points
+
+_GUESSING = 0.5
 
 
 def consequences(result: Result) -> list[Consequence]:
     own = result.numbers(key="accuracy", way="own")
     found = []
     if own:
-        first = own[0]
-        above = is_open_half = None
-        if first.low is not None and first.high is not None:
-            above, is_open_half = first.low > 0.5, first.low <= 0.5 <= first.high
+        first, above = own[0], is_above(own[0], _GUESSING)
+        share = f"the good one is likelier to it in {in_100(first.value)} pairs, and guessing has 50"
+        tells = "It tells good sentences from bad ones" if above else "It takes bad sentences for good ones"
         text = (
-            f"It tells good sentences from bad ones: the good one is likelier to it in {in_100(first.value)} pairs, "
-            "where guessing has 50."
-            if above
-            else "Whether it tells good sentences from bad ones is open: the good one is likelier to it in "
-            f"{in_100(first.value)} pairs, and guessing has 50."
+            f"Whether it tells good sentences from bad ones is open: {share}."
+            if above is None
+            else f"{tells}: {share}."
         )
-        beside = Bars.of({"it": first, "guessing": 0.5}, most=1.0)
-        found.append(Consequence("knows", text, 0.5, "phenomena", beside, bool(is_open_half)))
+        beside = Bars.of({"it": first, "guessing": _GUESSING}, most=1.0)
+        found.append(Consequence("knows", text, 0.5, "phenomena", beside, above is None))
     for lost in result.numbers(key="forgotten"):
         if is_open(lost):
             text = "Whether fine-tuning made it forget grammar is open: no loss can be shown."
