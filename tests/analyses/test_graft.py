@@ -10,6 +10,7 @@ import torch
 
 from bertscope.analyses.graft.measure import _Ends, _line, _Scored
 from bertscope.analyses.graft.question import GraftConfig, graft
+from bertscope.analyses.graft.result import _layers
 from bertscope.core import null_panel
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
@@ -197,4 +198,31 @@ def test_it_is_told_in_a_sentence_and_the_models_are_left_alone(toy, found):
     graft(base, tuned, made, units=("layer",), **QUICK)
     assert tuned.id == before
     said = graft.sentence(found)
-    assert said is not None and "top 3 layers" in said.sentence and "layer 2 gives most (100%)" in said.sentence
+    assert (
+        said is not None
+        and said.main == 3
+        and said.written(3) == "3 layers"
+        and said.sentence
+        == (
+            "Layers 2 to 4 carry at least half of what was learnt: with tuned weights there alone, the base is 100% of the "
+            "way to the tuned model, by the loss. Of single layers, layer 2 is missed most: without what it learnt 100% "
+            "is lost."
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"),
+    [(12, 12, "Layer 12 carries"), (11, 12, "Layers 11 and 12 carry"), (9, 12, "Layers 9 to 12 carry"),
+     (1, 12, "Only all 12 layers together carry"), (1, 1, "The only layer carries")],
+)  # fmt: skip
+def test_layers_are_called_as_people_call_them(first, last, told):
+    assert _layers(first, last) == told
+
+
+def test_shares_by_the_score_have_intervals_and_chance_is_told(toy, found):
+    made, _ = toy
+    layers = rows(found, "layer", "enough").set_index("layer")
+    assert layers.loc[2, "score_share"] == 1 and (layers["score_share_low"] <= layers["score_share"]).all()
+    assert (layers["score_share"] <= layers["score_share_high"]).all()
+    assert found["chance"].value == pytest.approx(np.bincount(made.test.label).max() / len(made.test), abs=0.02)

@@ -14,7 +14,7 @@ from bertscope.analyses.graft.sets import Grafts, Part, parts_of
 from bertscope.core import null_panel
 from bertscope.core.errors import UserError
 from bertscope.core.estimate import Estimate
-from bertscope.core.intervals import interval
+from bertscope.core.intervals import interval, part_of_whole
 from bertscope.core.predictions import Judged
 from bertscope.core.reliability import split_half_of_means
 from bertscope.core.resampling import metric_draws
@@ -133,6 +133,8 @@ def _effects(
         "score_low": score_low,
         "score_high": score_high,
         "score_share": score_share[0],
+        "score_share_low": score_share[1],
+        "score_share_high": score_share[2],
     }
     table = pd.DataFrame(columns)
     table["certain"] = (table["p_holm"] < LEVEL) & (np.sign(table["loss_change"]) == sign)
@@ -142,19 +144,12 @@ def _effects(
 def _shares(
     task: Task, ends: _Ends, found: _Scored, direction: str, how: Mapping[str, int], by: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What a graft gives, or takes, of all that lies between base and tuned: a ratio of means, resampled together.
-    NaN where base and tuned can't be told apart."""
+    """What a graft gives, or takes, of what lies between base and tuned. NaN where the two can't be told apart."""
     arms = np.concatenate([[getattr(ends.base, by), getattr(ends.tuned, by)], getattr(found, by)])
     value = _mean if by == "losses" else task.value
     draws = metric_draws(value, arms[..., None] if by == "losses" else arms, **how)
     base, tuned, grafts = draws[:, :1], draws[:, 1:2], draws[:, 2:]
-    between = tuned - base
-    low, high = (float(end[0]) for end in interval(between))
-    if low <= 0 <= high:
-        nothing = np.full(grafts.shape[1], np.nan)
-        return nothing, nothing, nothing
-    shares = (grafts - base if direction == "enough" else tuned - grafts) / between
-    return shares[0], *interval(shares)
+    return part_of_whole(grafts - base if direction == "enough" else tuned - grafts, tuned - base)
 
 
 def _line(

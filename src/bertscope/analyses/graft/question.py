@@ -62,11 +62,12 @@ graft = Question(
     config=GraftConfig,
     inputs={"base": MODEL, "model": MODEL, "task": TASK},
     scoring=Scoring(),
-    version=1,
+    version=2,
     main="enough_half",
     numbers={
         "score": "score of the tuned model",
         "base_score": "score of the base under the tuned task head",
+        "chance": "chance",
         "loss": "loss of the tuned model",
         "base_loss": "loss of the base under the tuned task head",
         "enough_half": "layers from the top that give half of what was learnt",

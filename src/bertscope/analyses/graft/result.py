@@ -36,6 +36,8 @@ _LABELS = {
     "p_holm": "p (Holm)",
     "certain": "the loss changes: p < .05, corrected (Holm)",
     "score_share": "the same share by the score",
+    "score_share_low": "that share, from",
+    "score_share_high": "that share, to",
     "permuted": f"change of the loss by a permuted change: mean of {PERMUTED}",
     "permuted_p_holm": "p of being one more permuted change, corrected (Holm)",
     "above_permuted": "gives more than a permuted change: p < .05, corrected (Holm)",
@@ -65,6 +67,7 @@ def graft_result(
         headline=[
             score.keyed("score"),
             before.keyed("base_score"),
+            Number("chance", score.chance, n=score.n, unit=score.metric),
             _loss("loss", tuned.losses[0], task.output.loss),
             _loss("base_loss", untuned.losses[0], task.output.loss),
             *_headline(grafts, tables["reliability"], model.n_layers, score.n),
@@ -191,16 +194,24 @@ def sentence(result: Result) -> Statement | None:
     half = result.numbers(key="enough_half")
     if not half:
         return None
-    of = {key: next(iter(result.numbers(key=key, kind="layer")), None) for key in ("most_enough", "most_needed")}
-    needed, enough = of["most_needed"], of["most_enough"]
-    told = f"Tuned weights in the top {half[0].value:.0f} layers give the base half of what fine-tuning taught"
-    if needed is not None and enough is not None:
-        told += (
-            f"; of single layers {_place(enough)} gives most ({percent(enough.value)}), and {_place(needed)} is "
-            f"missed most ({percent(needed.value)})"
-        )
-    return Statement(f"{told}.", half[0].value, lambda value: f"{value:.0f} layers")
+    count, grafts = int(half[0].value), result.tables["grafts"]
+    from_above = grafts[grafts["kind"] == "top_down"].set_index("layer")["share"]
+    top = int(from_above.index.max())
+    told = (
+        f"{_layers(top - count + 1, top)} at least half of what was learnt: with tuned weights there alone, the base "
+        f"is {percent(float(from_above[top - count + 1]))} of the way to the tuned model, by the loss."
+    )
+    needed = next(iter(result.numbers(key="most_needed", kind="layer")), None)
+    if needed is not None:
+        place = str(needed.of["unit"]).replace(":", " ")
+        told += f" Of single layers, {place} is missed most: without what it learnt {percent(needed.value)} is lost."
+    return Statement(told, half[0].value, lambda value: f"{value:.0f} layer{'s' if value > 1 else ''}")
 
 
-def _place(number: Number) -> str:
-    return str(number.of["unit"]).replace(":", " ")
+def _layers(first: int, last: int) -> str:
+    """Some layers from the top, as those who carry something."""
+    if first == 1:
+        return f"Only all {last} layers together carry" if last > 1 else "The only layer carries"
+    if first == last:
+        return f"Layer {last} carries"
+    return f"Layers {first} {'and' if last == first + 1 else 'to'} {last} carry"
