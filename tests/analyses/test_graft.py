@@ -198,16 +198,11 @@ def test_it_is_told_in_a_sentence_and_the_models_are_left_alone(toy, found):
     graft(base, tuned, made, units=("layer",), **QUICK)
     assert tuned.id == before
     said = graft.sentence(found)
-    assert (
-        said is not None
-        and said.main == 3
-        and said.written(3) == "3 layers"
-        and said.sentence
-        == (
-            "Layers 2 to 4 carry at least half of what was learnt: with tuned weights there alone, the base is 100% of the "
-            "way to the tuned model, by the loss. Of single layers, layer 2 is missed most: without what it learnt 100% "
-            "is lost."
-        )
+    assert said is not None and said.main == 3 and said.written(3) == "3 layers"
+    assert said.sentence == (
+        "Layers 2 to 4 carry at least half of what was learnt: with tuned weights there alone, the base is 100% of "
+        "the way to the tuned model, by the loss. Of single layers, layer 2 is missed most: without what it learnt "
+        "100% is lost."
     )
 
 

@@ -58,8 +58,9 @@ def _texts() -> Figure:
         "texts", "words", x="word", y="row", side="target", facet="said", token="text", value="attribution",
         key="texts", title="The words that made each prediction",
         caption="What is explained stands before its text, with its probability and whether it is right, where that "
-        "is known. Blue words with a line under them are for it, orange ones with dots against it, the more the stronger they are beside the text's strongest word; under the mouse, or "
-        "by the arrow keys, is a word's attribution.", labels={"attribution": "attribution"},
+        "is known. Blue words with a line under them are for it, orange ones with dots against it, the more the "
+        "stronger they are beside the text's strongest word; under the mouse, or by the arrow keys, is a word's "
+        "attribution.", labels={"attribution": "attribution"},
     )  # fmt: skip
 
 
