@@ -98,7 +98,7 @@ def test_each_prediction_has_its_probability_and_is_said_to_be_right_or_wrong(to
     targets = result.tables["targets"].set_index("row")
     places = {name: place for place, name in enumerate(toy_task.test.ids)}
     some = toy_task.test.take([places[row] for row in targets.index])
-    logits = toy_model.predict(some, toy_task.output).outputs
+    logits = toy_model.predict(some, toy_task.output).logits
     shares = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     np.testing.assert_allclose(targets["probability"], shares.max(1), atol=1e-5)
     names = np.array(toy_task.labels)

@@ -36,7 +36,8 @@ def part_of_whole(part: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.n
     resampled together. NaN where the whole's own interval holds 0: there is nothing to have a share of."""
     low, high = interval(whole)
     nothing = (low <= 0) & (high >= 0) | np.isnan(low)
-    shares = part / np.where(nothing, np.nan, whole)
+    with np.errstate(divide="ignore", invalid="ignore"):  # resamples in which there is no whole: far out, or nowhere
+        shares = part / np.where(nothing, np.nan, whole)
     return shares[0], *interval(shares)
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bertscope.core import null_panel
-from bertscope.core.estimate import Estimate, cell
+from bertscope.core.estimate import cell
 from bertscope.core.intervals import ENOUGH_RUNS
 from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published
 from bertscope.study.claims.records.dark_secrets import DARK_SECRETS
 from bertscope.study.claims.records.embeddings import CURVES, EMBEDDINGS
-from bertscope.study.claims.records.estimates import over_seeds
+from bertscope.study.claims.records.estimates import over_seeds_and_texts
 from bertscope.study.claims.records.evidence import after_first, data_held, first_model, of_training, of_tuned
 from bertscope.study.claims.records.preconditions import AboveChance, TunedFromFirst
 
@@ -42,62 +42,60 @@ def top_third(layers: int) -> int:
 
 def carried_by(first: First) -> Callable[[Result, Sequence[Result]], Iterator[Evidence]]:
     """The share of the gain in score that some layers and all above them give. Of 5 trainings or more that differ by
-    their seed alone it is one number, with Student's interval over them, and one result speaks for all: one whose
+    their seed alone it is one number, with an interval over them and texts, and one result speaks for all: one whose
     null panel fails, if there is any. Of fewer, each speaks for itself."""
 
     def read(result: Result, others: Sequence[Result]) -> Iterator[Evidence]:
         for tuned in after_first(result):
-            found = _shares(result, tuned, others, first)
-            if not any(one is result for one, _ in found):
+            alike = _trainings(result, tuned, others, first)
+            if not any(one is result for one in alike):
                 continue
-            _, mine = next(pair for pair in found if pair[0] is result)
-            n, note = result["score"].n, f"{_count(result, first)} of {_layers(result)} layers"
-            known = [share for _, row in found if not np.isnan(share := float(row["score_share"]))]
-            if len(found) < ENOUGH_RUNS:
-                if known and not np.isnan(mine["score_share"]):
-                    share = cell(mine, "score_share", "score_share_low", "score_share_high")
-                    yield of_tuned(result, tuned, share, n, "texts", note=note)
-            elif known and result is _speaker([one for one, _ in found]):
-                apart = "" if len(known) == len(found) else (
-                    f"in {len(found) - len(known)} of {len(found)} trainings base and tuned can't be told apart"
-                )  # fmt: skip
-                effect = Estimate(float(np.mean(known))) if apart else over_seeds(known)
-                yield of_training(result, effect, len(found), n, "seeds", model=tuned, note=note, why=apart)
+            found = [cell(_row(one, first), *_SHARE) for one in alike]
+            mine = next(share for one, share in zip(alike, found, strict=True) if one is result)
+            known = [share for share in found if not np.isnan(share.value)]
+            n, layers = result["score"].n, _layers(result)
+            note = f"{layers - first(layers) + 1} of {layers} layers"
+            if len(alike) < ENOUGH_RUNS:
+                if not np.isnan(mine.value):
+                    yield of_tuned(result, tuned, mine, n, "texts", note=note)
+            elif known and result is _speaker(alike):
+                effect, why = over_seeds_and_texts(known), ""
+                if len(known) < len(found):
+                    unlike = f"in {len(found) - len(known)} of {len(found)} trainings"
+                    effect, why = effect.without_interval(), f"{unlike} base and tuned can't be told apart"
+                yield of_training(result, effect, len(alike), n, model=tuned, note=note, why=why)
 
     return read
 
 
-def _shares(
-    result: Result, tuned: ModelRecord, others: Sequence[Result], first: First
-) -> list[tuple[Result, pd.Series]]:
-    """Of each training like this one, on the same data, these layers' row; of several of one model the first."""
-    alike: dict[str, tuple[Result, pd.Series]] = {}
+def _trainings(result: Result, tuned: ModelRecord, others: Sequence[Result], first: First) -> list[Result]:
+    """Of each training like this one, on the same data, the first result that tells of these layers."""
+    alike: dict[str, Result] = {}
     for one in others:
-        if not one.models or not first_model(one).is_same(first_model(result)) or data_held(one) != data_held(result):
-            continue
-        rows = one.tables["grafts"]
-        rows = rows[(rows["kind"] == "top_down") & (rows["layer"] == first(_layers(one)))]
         for other in after_first(one):
-            if len(rows) and _count(one, first) < _layers(one) and other.place == tuned.place:
-                alike.setdefault(other.id, (one, rows.iloc[0]))
+            same = other.id not in alike and other.place == tuned.place and data_held(one) == data_held(result)
+            if same and first_model(one).is_same(first_model(result)) and first(_layers(one)) > 1:
+                alike[other.id] = one
     return list(alike.values())
 
 
 def _layers(result: Result) -> int:
+    """How many there are; 0 where nothing is told of the top ones."""
     rows = result.tables["grafts"]
-    count = rows.loc[rows["kind"] == "top_down", "layer"].max()
-    return 0 if np.isnan(count) else int(count)
+    layers = rows.loc[rows["kind"] == "top_down", "layer"]
+    return int(layers.max()) if len(layers) else 0
 
 
-def _count(result: Result, first: First) -> int:
-    """How many layers are meant."""
-    return _layers(result) - first(_layers(result)) + 1
+def _row(result: Result, first: First) -> pd.Series:
+    rows = result.tables["grafts"]
+    return rows[(rows["kind"] == "top_down") & (rows["layer"] == first(_layers(result)))].iloc[0]
 
 
 def _speaker(results: Sequence[Result]) -> Result:
     return next((one for one in results if null_panel.fails(one)), results[0])
 
 
+_SHARE = ("score_share", "score_share_low", "score_share_high")
 _NEEDS = (TunedFromFirst(), AboveChance())
 _GRAFT = "bertscope graft BASE TUNED --on TASK"
 _HALF = "more than half, ours: no share is told"
