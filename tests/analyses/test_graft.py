@@ -10,7 +10,7 @@ import torch
 
 from bertscope.analyses.graft.measure import _Ends, _line, _Scored
 from bertscope.analyses.graft.question import GraftConfig, graft
-from bertscope.analyses.graft.result import _layers
+from bertscope.analyses.graft.result import _carried
 from bertscope.core import null_panel
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
@@ -200,19 +200,20 @@ def test_it_is_told_in_a_sentence_and_the_models_are_left_alone(toy, found):
     said = graft.sentence(found)
     assert said is not None and said.main == 3 and said.written(3) == "3 layers"
     assert said.sentence == (
-        "Layers 2 to 4 carry at least half of what was learnt: with tuned weights there alone, the base is 100% of "
-        "the way to the tuned model, by the loss. Of single layers, layer 2 is missed most: without what it learnt "
+        "It takes layers 2 to 4 to carry half of what was learnt: with tuned weights there alone, the base is 100% "
+        "of the way to the tuned model, by the loss. Of single layers, layer 2 is missed most: without what it learnt "
         "100% is lost."
     )
 
 
 @pytest.mark.parametrize(
     ("first", "last", "told"),
-    [(12, 12, "Layer 12 carries"), (11, 12, "Layers 11 and 12 carry"), (9, 12, "Layers 9 to 12 carry"),
-     (1, 12, "Only all 12 layers together carry"), (1, 1, "The only layer carries")],
+    [(12, 12, "Layer 12 carries at least half"), (11, 12, "Layers 11 and 12 carry at least half"),
+     (7, 12, "Layers 7 to 12 carry at least half"), (6, 12, "It takes layers 6 to 12 to carry half"),
+     (1, 12, "It takes layers 1 to 12 to carry half"), (1, 1, "Layer 1 carries at least half")],
 )  # fmt: skip
 def test_layers_are_called_as_people_call_them(first, last, told):
-    assert _layers(first, last) == told
+    assert _carried(first, last) == told
 
 
 def test_shares_by_the_score_have_intervals_and_chance_is_told(toy, found):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 
 from bertscope.core import null_panel
 from bertscope.core.model_record import ModelRecord
@@ -161,10 +162,12 @@ def test_five_trainings_are_one_number_with_an_interval_over_them():
     assert row["verdict"] == "holds" and row["runs"] == 5 and row["over"] == "seeds and texts" and row["others"] == 0
     assert (row["effect"], row["low"], row["high"]) == pytest.approx((0.6, 0.6 - reach, 0.6 + reach), abs=1e-6)
     assert row["note"] == "2 of 6 layers" and row["n"] == 400
-    # What each owes to the texts may be the same in all: by hand, with an error of 0.03 over texts in each.
+    # What all owe to the same texts is in it: by hand, with an error of 0.03 over texts, of Satterthwaite's freedom.
     (row,) = rows("last-two-layers-carry", over_trainings(shares, 0.03 * 1.959964))
-    wider = 2.7764451 * (0.0790569**2 / 5 + 0.03**2) ** 0.5
-    assert (row["low"], row["high"]) == pytest.approx((0.6 - wider, 0.6 + wider), abs=1e-6)
+    of_runs, of_texts = 0.0790569**2 / 5, 0.03**2
+    freedom = (of_runs + of_texts) ** 2 / (of_runs**2 / 4 + of_texts**2 / 399)
+    wider = t.ppf(0.975, freedom) * (of_runs + of_texts) ** 0.5
+    assert (row["low"], row["high"]) == pytest.approx((0.6 - wider, 0.6 + wider), abs=1e-5)
     # However sure each is of itself, trainings that differ much decide nothing.
     (row,) = rows("last-two-layers-carry", over_trainings([0.1, 0.9, 0.95, 0.9, 0.6]))
     assert row["verdict"] == "underpowered" and row["why"] == "the interval reaches to both sides"

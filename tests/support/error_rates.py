@@ -18,6 +18,7 @@ import pandas as pd
 from scipy.optimize import brentq, fsolve
 from scipy.stats import beta, norm
 
+from bertscope.analyses.graft.measure import example_shares
 from bertscope.core.intervals import part_of_whole
 from bertscope.core.model_record import DataRecord, ModelRecord, Origin
 from bertscope.core.number import Number
@@ -154,7 +155,10 @@ def _grafts(truth: Truth, noise: Noise, random: np.random.Generator) -> list[Res
         base = ModelRecord("base", "pocket")
         tuned = ModelRecord(f"tuned-{seed}", "tuned", Origin("finetune", base, DataRecord("toy", "toy"), seed=seed))
         headline = [Number("score", score, score - reach, score + reach, TEXTS), Number("chance", CHANCE)]
-        found.append(Result("graft", 2, {"grafts": pd.DataFrame(table)}, headline=headline,
+        moments = right[..., None].astype(float)
+        by_example = example_shares(lambda means: means[..., 0], *moments[:2], moments[2:])
+        arrays = {"top_down": np.repeat(by_example, 12, 0)}
+        found.append(Result("graft", 2, {"grafts": pd.DataFrame(table)}, arrays, headline=headline,
                             models={one.id: one for one in (base, tuned)}, subject={"task": "toy"}))  # fmt: skip
     return found
 

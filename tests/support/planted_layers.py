@@ -125,7 +125,11 @@ def grafted(first: int, layers: int = 6, tuned: ModelRecord = TUNED) -> Planted:
             for layer, share in enumerate(found, start=1)
         ]  # fmt: skip
         scores = [Number("score", 0.9, 0.9, 0.9, 400), Number("chance", 0.5)]
-        return [result("graft", {"grafts": pd.DataFrame(rows)}, (POCKET, tuned), scores)]
+        made = result("graft", {"grafts": pd.DataFrame(rows)}, (POCKET, tuned), scores)
+        # Each half of the texts is as far to one side: over texts alone an error of reach / 1.96.
+        apart = reach / 1.959964 * 399**0.5 * np.repeat([-1, 1], 200)
+        made.arrays["top_down"] = np.array(found)[:, None] + apart
+        return [made]
 
     return results
 

@@ -70,8 +70,8 @@ no row.
   of what its fine-tuning changed, it decides the claim of this training, and the row says so.
 - About training: the interval of the experiment itself, over seeds and texts, whose variance components are
   estimated apart ([methods](methods.md)); of shares of parts, Student's over seeds. What `graft` says of 5
-  trainings or more that differ by their seed alone is one number: Student's over seeds, with all of the error over
-  texts added; one failed null panel among them is enough for nothing to be tested.
+  trainings or more that differ by their seed alone is one number, over seeds and texts; one failed null panel among
+  them is enough for nothing to be tested.
 - A difference, or a mean, of numbers of one model whose resamples were not stored together has the ends set against
   each other: too wide rather than too narrow.
 - The best or worst of many parts is chosen on the data that give the intervals; each part's is widened for their

@@ -13,6 +13,9 @@ from bertscope.core.scoring import Scoring
 
 PartKind = Literal["layer", "attention", "mlp", "head", "kind", "bottom_up", "top_down"]
 KINDS: tuple[PartKind, ...] = get_args(PartKind)
+TOP_DOWN = "top_down"
+"""The array of what each example has to do with the score's share that the layers from each on give, [layer, n]: its
+mean over examples is the share."""
 PERMUTED = 50
 """Draws of a permuted change: as many as a null panel needs to decide."""
 

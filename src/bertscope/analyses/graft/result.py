@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.caveats import cautions
-from bertscope.analyses.graft.question import PERMUTED, graft
+from bertscope.analyses.graft.question import PERMUTED, TOP_DOWN, graft
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import bootstrap_interval
 from bertscope.core.model_record import records
@@ -54,8 +54,10 @@ def graft_result(
     untuned: Judged,
     tables: Mapping[str, pd.DataFrame],
     barrier: Estimate,
+    shares: np.ndarray | None = None,
 ) -> Result:
-    """`tuned` and `untuned`: what came of the tuned model, and of the base under its task head; the first forms."""
+    """`tuned` and `untuned`: what came of the tuned model, and of the base under its task head; the first forms.
+    `shares`: what each example has to do with what the layers from each on give [layer, n]."""
     grafts = tables["grafts"]
     score = task.score_answers(tuned.predicted[0], notes=task.label_notes(model.labels))
     before = task.score_answers(untuned.predicted[0])
@@ -64,6 +66,7 @@ def graft_result(
     alone = grafts[grafts["kind"].isin(["layer", "attention", "mlp"])].reset_index(drop=True)
     return graft.result(
         tables={**tables, **({"sums": sums} if len(sums) else {}), **({"moved": alone} if len(alone) else {})},
+        arrays={} if shares is None else {TOP_DOWN: shares.astype(np.float32)},
         headline=[
             score.keyed("score"),
             before.keyed("base_score"),
@@ -137,6 +140,16 @@ def _headline(grafts: pd.DataFrame, reliability: pd.DataFrame, layers: int, n: i
 def _figures(grafts: pd.DataFrame, sums: pd.DataFrame, alone: pd.DataFrame) -> list[Figure]:
     figures = []
     known = grafts.dropna(subset=["share"])
+    if len(alone.dropna(subset=["share"])):
+        figures.append(
+            Figure(
+                "points", "moved", x="moved", y="share", color="kind", token="layer", where={"direction": "needed"},
+                key="moved", title="What moved, and what mattered",
+                labels=_LABELS | {"share": "share of what was learnt that is lost without it"}, middle=0.0,
+                caption="Each layer, its attention and its MLP: how far fine-tuning moved the weights, against the "
+                "share of what was learnt that is lost if they are the base's again. What moved far need not matter.",
+            )
+        )  # fmt: skip
     for kind, title in (("layer", "a layer"), ("attention", "a layer's attention"), ("mlp", "a layer's MLP")):
         if (known["kind"] == kind).any():
             figures.append(
@@ -170,15 +183,6 @@ def _figures(grafts: pd.DataFrame, sums: pd.DataFrame, alone: pd.DataFrame) -> l
                     "corrected for the number of heads (Holm), finds a difference.",
                 )
             )  # fmt: skip
-    if len(alone.dropna(subset=["share"])):
-        figures.append(
-            Figure(
-                "points", "moved", x="moved", y="share", color="kind", token="layer", where={"direction": "needed"},
-                key="moved", title="What moved, and what mattered", labels=_LABELS, middle=0.0,
-                caption="Each layer, its attention and its MLP: how far fine-tuning moved the weights, against the "
-                "share of what was learnt that is lost if they are the base's again. What moved far need not matter.",
-            )
-        )  # fmt: skip
     figures.append(
         Figure(
             "lines", "line", x="way", y="loss", low="low", high="high", key="line", labels=_LABELS,
@@ -198,8 +202,8 @@ def sentence(result: Result) -> Statement | None:
     from_above = grafts[grafts["kind"] == "top_down"].set_index("layer")["share"]
     top = int(from_above.index.max())
     told = (
-        f"{_layers(top - count + 1, top)} at least half of what was learnt: with tuned weights there alone, the base "
-        f"is {percent(float(from_above[top - count + 1]))} of the way to the tuned model, by the loss."
+        f"{_carried(top - count + 1, top)} of what was learnt: with tuned weights there alone, the base is "
+        f"{percent(float(from_above[top - count + 1]))} of the way to the tuned model, by the loss."
     )
     needed = next(iter(result.numbers(key="most_needed", kind="layer")), None)
     if needed is not None:
@@ -208,10 +212,12 @@ def sentence(result: Result) -> Statement | None:
     return Statement(told, half[0].value, lambda value: f"{value:.0f} layer{'s' if value > 1 else ''}")
 
 
-def _layers(first: int, last: int) -> str:
-    """Some layers from the top, as those who carry something."""
-    if first == 1:
-        return f"Only all {last} layers together carry" if last > 1 else "The only layer carries"
+def _carried(first: int, last: int) -> str:
+    """That layers from the top carry half of something, as what it is: where most of them are needed for it, it isn't
+    at the top."""
     if first == last:
-        return f"Layer {last} carries"
-    return f"Layers {first} {'and' if last == first + 1 else 'to'} {last} carry"
+        return f"Layer {last} carries at least half"
+    layers = f"layers {first} {'and' if last == first + 1 else 'to'} {last}"
+    if last - first + 1 > last * HALF:
+        return f"It takes {layers} to carry half"
+    return f"{layers.capitalize()} carry at least half"

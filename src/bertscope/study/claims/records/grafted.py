@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bertscope.analyses.graft.question import TOP_DOWN
 from bertscope.core import null_panel
-from bertscope.core.estimate import cell
+from bertscope.core.estimate import Estimate, cell
 from bertscope.core.intervals import ENOUGH_RUNS
 from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published
 from bertscope.study.claims.records.dark_secrets import DARK_SECRETS
@@ -59,10 +60,14 @@ def carried_by(first: First) -> Callable[[Result, Sequence[Result]], Iterator[Ev
                 if not np.isnan(mine.value):
                     yield of_tuned(result, tuned, mine, n, "texts", note=note)
             elif known and result is _speaker(alike):
-                effect, why = over_seeds_and_texts(known), ""
+                why = ""
                 if len(known) < len(found):
+                    effect = Estimate(float(np.mean([share.value for share in known])))
                     unlike = f"in {len(found) - len(known)} of {len(found)} trainings"
-                    effect, why = effect.without_interval(), f"{unlike} base and tuned can't be told apart"
+                    why = f"{unlike} base and tuned can't be told apart"
+                else:
+                    by_example = [one.arrays[TOP_DOWN][first(layers) - 1] for one in alike]
+                    effect = over_seeds_and_texts(np.array(by_example, dtype=float))
                 yield of_training(result, effect, len(alike), n, model=tuned, note=note, why=why)
 
     return read
