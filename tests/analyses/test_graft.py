@@ -201,8 +201,8 @@ def test_it_is_told_in_a_sentence_and_the_models_are_left_alone(toy, found):
     assert said is not None and said.main == 3 and said.written(3) == "3 layers"
     assert said.sentence == (
         "It takes layers 2 to 4 to carry half of what was learnt: with tuned weights there alone, the base is 100% "
-        "of the way to the tuned model, by the loss. Of single layers, layer 2 is missed most: without what it learnt "
-        "100% is lost."
+        "of the way to the tuned model, by the loss. Of single layers, layer 2 is missed most: without what it "
+        "learnt 100% is lost."
     )
 
 
@@ -221,4 +221,7 @@ def test_shares_by_the_score_have_intervals_and_chance_is_told(toy, found):
     layers = rows(found, "layer", "enough").set_index("layer")
     assert layers.loc[2, "score_share"] == 1 and (layers["score_share_low"] <= layers["score_share"]).all()
     assert (layers["score_share"] <= layers["score_share_high"]).all()
+    by_example = found.arrays["top_down"]  # whose mean is the share
+    assert by_example.shape == (4, len(made.test))
+    np.testing.assert_allclose(by_example.mean(1), rows(found, "top_down", "enough")["score_share"], atol=1e-4)
     assert found["chance"].value == pytest.approx(np.bincount(made.test.label).max() / len(made.test), abs=0.02)
