@@ -137,8 +137,8 @@ class _Work:
             probable.append(unknown if probability is None else probability.detach().double().cpu().numpy())
             whole.append(quantity.detach().double().cpu().numpy())
             baseline.append(masked.double().cpu().numpy())
-        each = (np.concatenate(one) for one in (whole, baseline, probable))
-        return window.attributions(Targets.joined(found), *each, values)
+        each = [np.concatenate(one) for one in (whole, baseline, probable)]
+        return window.attributions(Targets.joined(found), each[0], each[1], each[2], values)
 
     def _gradients(
         self, quantity: Tensor, batch: RowBatch, targets: Targets, words: np.ndarray, *, gradients: bool
