@@ -16,6 +16,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
 from bertscope.models.grafting import Weights
 from bertscope.models.load import load
+from judging import one_row
 from planted_kinds import PLANTED
 from planted_outputs import ROWS
 from toy import learned, task
@@ -204,6 +205,15 @@ def test_it_is_told_in_a_sentence_and_the_models_are_left_alone(toy, found):
         "of the way to the tuned model, by the loss. Of single layers, layer 2 is missed most: without what it "
         "learnt 100% is lost."
     )
+
+
+def test_the_ledger_reads_it(found):
+    """Whose base nobody recorded: the numbers are read, and decide nothing."""
+    for claim, layers in (("last-two-layers-carry", 3), ("top-layers-carry", 3)):
+        row = one_row(claim, [found])
+        share = rows(found, "top_down", "enough").set_index("layer").loc[layers, "score_share"]
+        assert row["effect"] == pytest.approx(share) and row["note"] == "2 of 4 layers" and row["null"] == "not_asked"
+        assert row["verdict"] == "underpowered" and "isn't recorded" in row["why"]
 
 
 @pytest.mark.parametrize(
