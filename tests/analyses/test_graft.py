@@ -157,6 +157,15 @@ def test_where_nothing_was_learnt_nothing_is_shared_out(toy):
     assert result["barrier"].value == pytest.approx(0, abs=1e-9)
 
 
+def test_where_the_tuned_model_is_worse_nothing_is_said_to_be_learnt(toy):
+    made, tuned = toy
+    harmed = otherwise(tuned, Weights(tuned).of(layers=[1]), noise=0.5)
+    result = graft(tuned, harmed, made, units=("layer", "top_down"), **QUICK)
+    assert result["loss"].value > result["base_loss"].value and result.table["share"].notna().any()
+    assert not result.numbers(key="enough_half") and graft.sentence(result) is None
+    assert any("shares are of that harm" in note for note in result.notes)
+
+
 def test_a_permuted_change_is_found_to_be_nothing_and_the_real_one_not(toy):
     made, tuned = toy
     base = otherwise(tuned, Weights(tuned).of(layers=[1, 2]), noise=0.1)

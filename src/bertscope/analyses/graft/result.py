@@ -62,6 +62,7 @@ def graft_result(
     score = task.score_answers(tuned.predicted[0], notes=task.label_notes(model.labels))
     before = task.score_answers(untuned.predicted[0])
     told_apart = bool(grafts["share"].notna().any())
+    worse = told_apart and bool(tuned.losses[0].mean() > untuned.losses[0].mean())
     sums = grafts[grafts["kind"].isin(["bottom_up", "top_down"])].reset_index(drop=True)
     alone = grafts[grafts["kind"].isin(["layer", "attention", "mlp"])].reset_index(drop=True)
     return graft.result(
@@ -73,7 +74,7 @@ def graft_result(
             Number("chance", score.chance, n=score.n, unit=score.metric),
             _loss("loss", tuned.losses[0], task.output.loss),
             _loss("base_loss", untuned.losses[0], task.output.loss),
-            *_headline(grafts, tables["reliability"], model.n_layers, score.n),
+            *_headline(grafts, tables["reliability"], model.n_layers, score.n, worse=worse),
             Number("barrier", barrier.value, barrier.low, barrier.high, score.n, task.output.loss),
         ],
         figures=_figures(grafts, sums, alone),
@@ -82,7 +83,7 @@ def graft_result(
         notes=[
             *task.notes,
             *score.notes,
-            *_notes(grafts, model, tables["reliability"], told_apart),
+            *_notes(grafts, model, tables["reliability"], told_apart, worse=worse),
             *cautions(model, task, score, tuned.truncated),
         ],
     )
@@ -93,8 +94,15 @@ def _loss(key: str, losses: np.ndarray, unit: str) -> Number:
     return Number(key, float(losses.mean()), *ends, len(losses), unit)
 
 
-def _notes(grafts: pd.DataFrame, model: Encoder, reliability: pd.DataFrame, told_apart: bool) -> list[str]:
+def _notes(
+    grafts: pd.DataFrame, model: Encoder, reliability: pd.DataFrame, told_apart: bool, *, worse: bool
+) -> list[str]:
     notes = []
+    if worse:
+        notes.append(
+            "by the loss the tuned model is worse than the base under its task head: shares are of that harm, not of "
+            "what was learnt; those of the score (score_share) may be of a gain"
+        )
     if not told_apart:
         notes.append("base and tuned can't be told apart by the loss on these texts: there is nothing to share out")
     if model.shares_blocks:
@@ -110,10 +118,10 @@ def _notes(grafts: pd.DataFrame, model: Encoder, reliability: pd.DataFrame, told
     return notes
 
 
-def _headline(grafts: pd.DataFrame, reliability: pd.DataFrame, layers: int, n: int) -> list[Number]:
+def _headline(grafts: pd.DataFrame, reliability: pd.DataFrame, layers: int, n: int, *, worse: bool) -> list[Number]:
     numbers = []
     from_above = grafts[(grafts["kind"] == "top_down") & (grafts["share"] >= HALF)]
-    if len(from_above):
+    if len(from_above) and not worse:
         numbers.append(Number("enough_half", float(layers - from_above["layer"].max() + 1), n=n, unit="layers"))
     for key, direction in (("most_enough", "enough"), ("most_needed", "needed")):
         for kind in _ALONE:
