@@ -77,7 +77,7 @@ graft = Question(
         "most_enough": "largest share of what was learnt that one {kind} gives ({unit})",
         "most_needed": "largest share of it that is lost without one {kind} ({unit})",
         "barrier": "barrier of the loss between base and tuned",
-        "moved_and_needed": "correlation of how far a {kind} moved with how much it is needed",
+        "moved_and_needed": "correlation of how far each {kind} moved with how much it is needed",
         "reliability": "reliability of the ranking, each {kind}, {direction}",
         "layers_above_permuted": "layers that give more than a permuted change (p < .05, Holm)",
     },
