@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bertscope
 import toy
+from bertscope.analyses.explain.result import _said as said
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.given_text import given_text
@@ -89,6 +91,35 @@ def test_a_text_a_pair_and_lists(toy_model):
 def test_a_word_that_was_learnt_is_found(toy_model, toy_task):
     found = strongest(bertscope.explain(toy_model, toy_task, sample=40, method="leave_out").tables["words"])
     assert found["text"].isin(["good", "bad"]).mean() > 0.8
+
+
+def test_each_prediction_has_its_probability_and_is_said_to_be_right_or_wrong(toy_model, toy_task):
+    result = bertscope.explain(toy_model, toy_task, sample=30, method="gradient")
+    targets = result.tables["targets"].set_index("row")
+    places = {name: place for place, name in enumerate(toy_task.test.ids)}
+    some = toy_task.test.take([places[row] for row in targets.index])
+    logits = toy_model.predict(some, toy_task.output).logits
+    shares = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    np.testing.assert_allclose(targets["probability"], shares.max(1), atol=1e-5)
+    names = np.array(toy_task.labels)
+    assert targets["of"].tolist() == names[logits.argmax(1)].tolist()
+    assert targets["gold"].tolist() == names[some.label].tolist()
+    assert targets["right"].tolist() == (logits.argmax(1) == some.label).tolist()
+
+
+def test_what_is_said_before_a_text():
+    row = {"of": "good", "probability": 0.984, "right": True, "gold": "good"}
+    assert said(row) == "good (probability 0.98, right)"
+    assert said(row | {"right": False, "gold": "bad"}) == "good (probability 0.98, wrong: it is bad)"
+    assert said({"of": "good", "probability": 0.984}) == "good (probability 0.98)"
+    assert said(row | {"right": pd.NA}) == "good (probability 0.98)" and said({"of": "score"}) == "score"
+
+
+def test_what_has_no_probability_has_none_and_what_is_not_known_isnt_said(toy_model, planted):
+    result = bertscope.explain(toy_model, "the food was good and cold").tables["targets"]
+    assert "right" not in result and "gold" not in result and 0.5 <= result["probability"][0] <= 1
+    task, model = planted("regression")
+    assert "probability" not in bertscope.explain(model, task, method="gradient").tables["targets"]
 
 
 def test_a_sample_is_drawn_by_ids(toy_model, toy_task):

@@ -10,11 +10,13 @@ import torch
 
 from bertscope.analyses.graft.measure import _Ends, _line, _Scored
 from bertscope.analyses.graft.question import GraftConfig, graft
+from bertscope.analyses.graft.result import _carried
 from bertscope.core import null_panel
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
 from bertscope.models.grafting import Weights
 from bertscope.models.load import load
+from judging import one_row
 from planted_kinds import PLANTED
 from planted_outputs import ROWS
 from toy import learned, task
@@ -155,6 +157,15 @@ def test_where_nothing_was_learnt_nothing_is_shared_out(toy):
     assert result["barrier"].value == pytest.approx(0, abs=1e-9)
 
 
+def test_where_the_tuned_model_is_worse_nothing_is_said_to_be_learnt(toy):
+    made, tuned = toy
+    harmed = otherwise(tuned, Weights(tuned).of(layers=[1]), noise=0.5)
+    result = graft(tuned, harmed, made, units=("layer", "top_down"), **QUICK)
+    assert result["loss"].value > result["base_loss"].value and result.table["share"].notna().any()
+    assert not result.numbers(key="enough_half") and graft.sentence(result) is None
+    assert any("shares are of that harm" in note for note in result.notes)
+
+
 def test_a_permuted_change_is_found_to_be_nothing_and_the_real_one_not(toy):
     made, tuned = toy
     base = otherwise(tuned, Weights(tuned).of(layers=[1, 2]), noise=0.1)
@@ -197,4 +208,39 @@ def test_it_is_told_in_a_sentence_and_the_models_are_left_alone(toy, found):
     graft(base, tuned, made, units=("layer",), **QUICK)
     assert tuned.id == before
     said = graft.sentence(found)
-    assert said is not None and "top 3 layers" in said.sentence and "layer 2 gives most (100%)" in said.sentence
+    assert said is not None and said.main == 3 and said.written(3) == "3 layers"
+    assert said.sentence == (
+        "It takes layers 2 to 4 to carry half of what was learnt: with tuned weights there alone, the base is 100% "
+        "of the way to the tuned model, by the loss. Of single layers, layer 2 is missed most: without what it "
+        "learnt 100% is lost."
+    )
+
+
+def test_the_ledger_reads_it(found):
+    """Whose base nobody recorded: the numbers are read, and decide nothing."""
+    for claim, layers in (("last-two-layers-carry", 3), ("top-layers-carry", 3)):
+        row = one_row(claim, [found])
+        share = rows(found, "top_down", "enough").set_index("layer").loc[layers, "score_share"]
+        assert row["effect"] == pytest.approx(share) and row["note"] == "2 of 4 layers" and row["null"] == "not_asked"
+        assert row["verdict"] == "underpowered" and "isn't recorded" in row["why"]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"),
+    [(12, 12, "Layer 12 carries at least half"), (11, 12, "Layers 11 and 12 carry at least half"),
+     (7, 12, "Layers 7 to 12 carry at least half"), (6, 12, "It takes layers 6 to 12 to carry half"),
+     (1, 12, "It takes layers 1 to 12 to carry half"), (1, 1, "Layer 1 carries at least half")],
+)  # fmt: skip
+def test_layers_are_called_as_people_call_them(first, last, told):
+    assert _carried(first, last) == told
+
+
+def test_shares_by_the_score_have_intervals_and_chance_is_told(toy, found):
+    made, _ = toy
+    layers = rows(found, "layer", "enough").set_index("layer")
+    assert layers.loc[2, "score_share"] == 1 and (layers["score_share_low"] <= layers["score_share"]).all()
+    assert (layers["score_share"] <= layers["score_share_high"]).all()
+    by_example = found.arrays["top_down"]  # whose mean is the share
+    assert by_example.shape == (4, len(made.test))
+    np.testing.assert_allclose(by_example.mean(1), rows(found, "top_down", "enough")["score_share"], atol=1e-4)
+    assert found["chance"].value == pytest.approx(np.bincount(made.test.label).max() / len(made.test), abs=0.02)

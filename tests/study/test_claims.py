@@ -36,6 +36,7 @@ UNDECIDED = {"heads-can-go": 2 / 3}
 ONE_TRAINING = {
     "vertical-grows", "last-two-layers-most", "last-two-layers-more", "most-heads-unchanged", "no-feature-gains",
     "top-layers-move-most", "elsewhere-moves-less", "parsing-moves-deeper", "trees-are-kept", "knowledge-is-kept",
+    "last-two-layers-carry", "top-layers-carry",
 }  # fmt: skip
 """What a fine-tuning did, of which the planted results have one."""
 

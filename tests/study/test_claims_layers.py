@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
 
+from bertscope.core import null_panel
 from bertscope.core.model_record import ModelRecord
+from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.study.claims.records.claim import Evidence
+from bertscope.study.claims.records.evidence import layer_third
+from bertscope.study.claims.records.grafted import top_third
 from judging import BY_ID, rows
 from planted_layers import (
     JUDGE,
@@ -21,6 +27,7 @@ from planted_layers import (
     depths,
     elsewhere,
     expected,
+    grafted,
     probed,
     random_like,
     similarity,
@@ -133,6 +140,76 @@ def test_which_word_it_is_and_how_long_the_text_is_no_linguistic_knowledge():
 def test_the_depth_of_what_is_low_is_of_the_models_layers():
     found, verdict = one("low-level-below", expected("pos", "relation")(0.4, SURE))
     assert found.effect.value == pytest.approx(0.4) and verdict == "holds" and found.model == POCKET
+
+
+# Grafts
+
+
+def trained(seed: int) -> ModelRecord:
+    """One of several trainings that differ by their seed alone."""
+    return replace(TUNED, id=f"tuned-{seed}", origin=replace(TUNED.origin, seed=seed))
+
+
+def over_trainings(shares: list[float], reach: float = SURE) -> list[Result]:
+    return [made for seed, share in enumerate(shares) for made in grafted(5, tuned=trained(seed))(share, reach)]
+
+
+def test_five_trainings_are_one_number_with_an_interval_over_them():
+    """By hand: their mean is 0.6, their variance (2 * 0.1 ** 2 + 2 * 0.05 ** 2) / 4 = 0.0790569 ** 2."""
+    shares = [0.5, 0.55, 0.6, 0.65, 0.7]
+    (row,) = rows("last-two-layers-carry", over_trainings(shares))
+    reach = 2.7764451 * 0.0790569 / 5**0.5  # Student's t with 4 degrees of freedom, the sample's deviation
+    assert row["verdict"] == "holds" and row["runs"] == 5 and row["over"] == "seeds and texts" and row["others"] == 0
+    assert (row["effect"], row["low"], row["high"]) == pytest.approx((0.6, 0.6 - reach, 0.6 + reach), abs=1e-6)
+    assert row["note"] == "2 of 6 layers" and row["n"] == 400
+    # What all owe to the same texts is in it: by hand, with an error of 0.03 over texts, of Satterthwaite's freedom.
+    (row,) = rows("last-two-layers-carry", over_trainings(shares, 0.03 * 1.959964))
+    of_runs, of_texts = 0.0790569**2 / 5, 0.03**2
+    freedom = (of_runs + of_texts) ** 2 / (of_runs**2 / 4 + of_texts**2 / 399)
+    wider = t.ppf(0.975, freedom) * (of_runs + of_texts) ** 0.5
+    assert (row["low"], row["high"]) == pytest.approx((0.6 - wider, 0.6 + wider), abs=1e-5)
+    # However sure each is of itself, trainings that differ much decide nothing.
+    (row,) = rows("last-two-layers-carry", over_trainings([0.1, 0.9, 0.95, 0.9, 0.6]))
+    assert row["verdict"] == "underpowered" and row["why"] == "the interval reaches to both sides"
+
+
+def test_fewer_trainings_speak_each_for_itself():
+    (row,) = rows("last-two-layers-carry", over_trainings([0.6, 0.7, 0.3, 0.8]))
+    assert row["verdict"].endswith("_this_training") and row["others"] == 3 and row["over"].startswith("texts")
+    again = [*over_trainings([0.6, 0.7, 0.3, 0.8]), *over_trainings([0.6])]
+    assert rows("last-two-layers-carry", again)[0]["runs"] == 1, "the same model asked again is no other training"
+    elsewhere_tuned = replace(trained(4), origin=replace(trained(4).origin, recipe={"epochs": 9}))
+    found = rows("last-two-layers-carry", [*over_trainings([0.6] * 4), *grafted(5, tuned=elsewhere_tuned)(0.6, SURE)])
+    assert [row["runs"] for row in found] == [1, 1], "another recipe is another kind of model"
+
+
+def test_no_training_is_left_out_of_the_mean_for_what_it_lacks():
+    made = over_trainings([0.6, 0.6, 0.6, 0.6, float("nan")])
+    (row,) = rows("last-two-layers-carry", made)
+    assert row["verdict"] == "underpowered" and row["effect"] == pytest.approx(0.6)
+    assert row["why"] == "in 1 of 5 trainings base and tuned can't be told apart"
+    assert untested("last-two-layers-carry", over_trainings([float("nan")]))
+
+
+def test_one_failed_panel_of_five_is_enough_to_test_nothing():
+    made = over_trainings([0.6, 0.62, 0.61, 0.6, 0.6])
+    made[3].tables["null"] = null_panel.panel({"layer": np.ones(50)}, ["kind"])
+    (row,) = rows("last-two-layers-carry", made)
+    assert row["verdict"] == "not_tested" and row["null"] == "failed" and "null panel: FAILS" in row["why"]
+
+
+def test_of_a_model_at_chance_nothing_is_said_and_of_two_layers_neither():
+    (made,) = grafted(5)(0.8, SURE)
+    made.headline = [Number("score", 0.52, 0.48, 0.56, 400), Number("chance", 0.5)]
+    assert "not clearly above chance" in rows("last-two-layers-carry", [made])[0]["why"]
+    assert untested("last-two-layers-carry", grafted(1, 2)(0.8, SURE))
+    assert not untested("top-layers-carry", grafted(2, 2)(0.8, SURE))
+
+
+def test_the_top_third_is_that_of_the_other_claims():
+    for layers in (3, 4, 6, 12, 24):
+        thirds = layer_third(pd.Series(range(1, layers + 1)), layers)
+        assert top_third(layers) == 1 + int((thirds < 3).sum())
 
 
 # Geometry

@@ -20,6 +20,7 @@ from bertscope.core.intervals import (
     jackknife_interval_of_difference,
     median_interval,
     normal_interval,
+    part_of_whole,
     reach,
     wider_for_all,
 )
@@ -90,6 +91,29 @@ def paired(n: int, draw: Random, samples: int) -> Simulated:
     one, other = (hard + 0.7 * draw.normal(size=hard.shape) < 1 for _ in range(2))
     draws = metric_draws(_value("accuracy"), np.concatenate([one, other]).astype(float), repeats=_FEW_RESAMPLES)
     return interval(draws[:, :samples] - draws[:, samples:]), 0.0
+
+
+def share(truth: float, away: float, n: int, draw: Random, samples: int) -> Simulated:
+    """What a graft gives of a gain, by the loss, whose distribution is skew. The gain is so many standard errors away
+    from 0, or of the size of its own spread (0); where the sample doesn't tell it from 0 there is no share."""
+    gain = draw.exponential(size=(samples, n)) - 1 + (away / n**0.5 if away else 1)
+    given = truth * gain + 0.5 * (draw.exponential(size=(samples, n)) - 1)
+    draws = metric_draws(
+        lambda means: means[..., 0], np.concatenate([gain, given])[..., None], repeats=_FEW_RESAMPLES
+    )
+    _, low, high = part_of_whole(draws[:, samples:], draws[:, :samples])
+    return (low, high), truth
+
+
+def score_share(truth: float, n: int, draw: Random, samples: int) -> Simulated:
+    """The same by accuracy: from 0.5 to 0.85, on the same examples, some of which are hard."""
+    hard = draw.normal(size=(samples, n))
+    levels = norm.ppf([0.5, 0.85, 0.5 + 0.35 * truth]) * 2**0.5
+    right = np.concatenate([hard + draw.normal(size=hard.shape) < level for level in levels])
+    draws = metric_draws(_value("accuracy"), right[..., None].astype(float), repeats=_FEW_RESAMPLES)
+    base, tuned, graft = draws[:, :samples], draws[:, samples : 2 * samples], draws[:, 2 * samples :]
+    _, low, high = part_of_whole(graft - base, tuned - base)
+    return (low, high), truth
 
 
 def one_pass(n: int, draw: Random, samples: int) -> Simulated:

@@ -28,6 +28,8 @@ from coverage_cases import (
     one_pass,
     over_seeds,
     paired,
+    score_share,
+    share,
     spearman,
     student,
     the_best,
@@ -43,6 +45,7 @@ METHODS = HERE / "docs" / "methods.md"
 _BLOCK = re.compile(r"(<!-- coverage -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL)
 LEAST, MOST = 0.93, 0.97
 
+_SHARE = "paired bootstrap of a share"
 _BOOTSTRAP, _PAIRED, _ONE_PASS = (
     "percentile bootstrap",
     "paired bootstrap of a change",
@@ -83,6 +86,12 @@ CASES = [
     ),
     *_cases(_BOOTSTRAP, spearman, _by_n("Spearman, ", sizes=(100, 500)), samples=500),
     *_cases(_PAIRED, paired, _by_n("accuracy, "), samples=1000),
+    *_cases(_SHARE, share, _by_n("half of a gain in the loss, ", 0.5, 0.0), samples=1000),
+    *_cases(_SHARE, share, _by_n("none of it, ", 0.0, 0.0, sizes=(500,)), samples=1000),
+    *_cases(_SHARE, share, _by_n("all of it, ", 1.0, 0.0, sizes=(500,)), samples=1000),
+    *_cases(_SHARE, share, _by_n("half of a gain 4 errors from 0, ", 0.5, 4.0, sizes=(100, 500)), samples=1000),
+    *_cases(_SHARE, share, _by_n("half of a gain 2 errors from 0, ", 0.5, 2.0, sizes=(100, 500)), samples=1000),
+    *_cases(_SHARE, score_share, _by_n("half of a gain in accuracy, ", 0.5), samples=1000),
     *_cases(_ONE_PASS, one_pass, _by_n("a skew mean, "), samples=1000),
     *(
         case
@@ -142,6 +151,7 @@ WHY = {
         "macro F1",
     ): "F1 of a label that few texts have is too low on average, and lower still in a resample",
     (_BOOTSTRAP, ""): "right or wrong of few examples: the score moves in steps of 1 / n",
+    (_SHARE, ""): "100 examples are few where the loss is skew, and of answers that are right or wrong",
     ("the median's ranks", ""): "ranks are whole: the next narrower interval would hold too little",
     (_COMPONENTS, "accuracies"): _TAILS,
     (_COMPONENTS, "one arm's own score"): _UNSEEN,

@@ -16,15 +16,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq, fsolve
-from scipy.stats import beta
+from scipy.stats import beta, norm
 
-from bertscope.core.model_record import ModelRecord
+from bertscope.analyses.graft.measure import example_shares
+from bertscope.core.intervals import part_of_whole
+from bertscope.core.model_record import DataRecord, ModelRecord, Origin
 from bertscope.core.number import Number
+from bertscope.core.resampling import metric_draws
 from bertscope.core.result import Result
 from bertscope.core.statistics import holm, paired_effects, sign_flip_p
 from bertscope.study.claims.measure import judged
 from judging import BY_ID
-from simulated_trainings import CHANCE, HEADS, Noise, Scores, simulated_lottery, simulated_scratch
+from simulated_trainings import CHANCE, HEADS, SEEDS, TEXTS, Noise, Scores, simulated_lottery, simulated_scratch
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "claims.md"
 BEGIN, END = "<!-- error rates -->", "<!-- end -->"
@@ -40,6 +43,7 @@ OF_LOTTERY = (
 OF_MASKS = ("super-survivors-are-few",)
 _AT_ONCE = 50  # experiments that a process simulates in turn
 OF_SCRATCH = ("pretraining-gives", "tuning-gives")
+OF_GRAFTS = ("last-two-layers-carry",)
 OF_PARTS = ("no-head-is-needed", "a-head-off-improves")
 
 
@@ -133,9 +137,35 @@ def _parts(truth: Truth, noise: Noise, random: np.random.Generator, n: int = 600
     return Result("ablate", 1, {"effects": pd.DataFrame(table)}, headline=scores, **about)
 
 
-Simulated = Callable[[Truth, Noise, np.random.Generator], Result]
+def _grafts(truth: Truth, noise: Noise, random: np.random.Generator) -> list[Result]:
+    """Of each seed's model: the last two layers give half of the gain on average, or more."""
+    shares = 0.5 + truth.less + 0.25 * noise.run * random.normal(size=len(SEEDS))
+    gains = np.where(random.random(len(SEEDS)) < noise.fails, 0.0, FULL - CHANCE)
+    ease, found = random.normal(size=TEXTS), []
+    for seed, (share, gain) in enumerate(zip(shares, gains, strict=True)):
+        scores = np.array([CHANCE, CHANCE + gain, CHANCE + share * gain]).clip(0.01, 0.99)
+        levels = 2**0.5 * norm.ppf(scores)
+        right = levels[:, None] + ease + random.normal(size=(3, TEXTS)) > 0
+        draws = metric_draws(lambda means: means[..., 0], right[..., None].astype(float), repeats=300, seed=seed)
+        given, low, high = part_of_whole(draws[:, 2] - draws[:, 0], draws[:, 1] - draws[:, 0])
+        table = {"kind": "top_down", "layer": [10, 11, 12], "score_share": [1.0, given, 0.0],
+                 "score_share_low": [1.0, low, 0.0], "score_share_high": [1.0, high, 0.0]}  # fmt: skip
+        score = right[1].mean()
+        reach = 1.96 * (score * (1 - score) / TEXTS) ** 0.5
+        base = ModelRecord("base", "pocket")
+        tuned = ModelRecord(f"tuned-{seed}", "tuned", Origin("finetune", base, DataRecord("toy", "toy"), seed=seed))
+        headline = [Number("score", score, score - reach, score + reach, TEXTS), Number("chance", CHANCE)]
+        moments = right[..., None].astype(float)
+        by_example = example_shares(lambda means: means[..., 0], *moments[:2], moments[2:])
+        arrays = {"top_down": np.repeat(by_example, 12, 0)}
+        found.append(Result("graft", 2, {"grafts": pd.DataFrame(table)}, arrays, headline=headline,
+                            models={one.id: one for one in (base, tuned)}, subject={"task": "toy"}))  # fmt: skip
+    return found
+
+
+Simulated = Callable[[Truth, Noise, np.random.Generator], Result | list[Result]]
 SIMULATED: dict[Simulated, tuple[str, ...]] = {
-    _lottery: OF_LOTTERY, _masks: OF_MASKS, _scratch: OF_SCRATCH, _parts: OF_PARTS
+    _lottery: OF_LOTTERY, _masks: OF_MASKS, _scratch: OF_SCRATCH, _parts: OF_PARTS, _grafts: OF_GRAFTS
 }  # fmt: skip
 """What is simulated, and the claims that are read off it."""
 
@@ -150,7 +180,8 @@ def verdicts(
     chosen = [BY_ID[claim] for claim in claims or SIMULATED[simulated]]
     found: dict[str, Counter[str]] = {claim.id: Counter() for claim in chosen}
     for repeat in range(repeats):
-        table, _ = judged([simulated(truth, noise, np.random.default_rng([seed, repeat]))], chosen)
+        made = simulated(truth, noise, np.random.default_rng([seed, repeat]))
+        table, _ = judged(made if isinstance(made, list) else [made], chosen)
         for claim, verdict in zip(table["claim"], table["verdict"], strict=True):
             found[claim][verdict] += 1
     return found

@@ -24,6 +24,7 @@ from planted_layers import (
     elsewhere,
     expected,
     geometry,
+    grafted,
     probed,
     similarity,
     structure,
@@ -66,6 +67,7 @@ PLANTED: dict[str, Planted] = {
     ],
     "pretraining-gives": scratch("pretraining"),
     "tuning-gives": scratch("fine_tuning"),
+    "last-two-layers-carry": grafted(5),
     "m-good-reaches-full": retrained("m", "good"),
     "s-good-comes-close": retrained("s", "good"),
     "s-random-as-good": compared("s", "good", "random"),
@@ -81,6 +83,7 @@ PLANTED: dict[str, Planted] = {
     "super-survivors-are-few": agreeing("kept_by_four"),
     "survivors-not-meaningful": shapes,
     "top-layers-move-most": lambda v, r: [similarity(TUNED, depths(v), r)],
+    "top-layers-carry": grafted(9, 12),
     "elsewhere-moves-less": elsewhere,
     "parsing-moves-deeper": lambda v, r: [
         similarity(JUDGE, depths(v), r),

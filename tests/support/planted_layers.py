@@ -113,6 +113,27 @@ def expected(*targets: str) -> Planted:
     return results
 
 
+def grafted(first: int, layers: int = 6, tuned: ModelRecord = TUNED) -> Planted:
+    """How much of the gain tuned weights from that layer on give; any fewer layers give nothing, any more all of it.
+    By the loss it is another share."""
+
+    def results(value: float, reach: float) -> list[Result]:
+        found = [0.0 if layer > first else value if layer == first else 1.0 for layer in range(1, layers + 1)]
+        rows = [
+            {"kind": "top_down", "layer": layer, "direction": "enough", "share": 0.9,
+             **ends(share, reach, "score_share", "score_share_low", "score_share_high")}
+            for layer, share in enumerate(found, start=1)
+        ]  # fmt: skip
+        scores = [Number("score", 0.9, 0.9, 0.9, 400), Number("chance", 0.5)]
+        made = result("graft", {"grafts": pd.DataFrame(rows)}, (POCKET, tuned), scores)
+        # Each half of the texts is as far to one side: over texts alone an error of reach / 1.96.
+        apart = reach / 1.959964 * 399**0.5 * np.repeat([-1, 1], 200)
+        made.arrays["top_down"] = np.array(found)[:, None] + apart
+        return [made]
+
+    return results
+
+
 def geometry(
     measure: str, by_layer: Callable[[float], list[float]], share: float = 0.5, model: ModelRecord = POCKET
 ) -> Planted:

@@ -69,7 +69,9 @@ no row.
   are: they are not a sample. Of a pretrained model this decides the claim; of a model that was fine-tuned here, and
   of what its fine-tuning changed, it decides the claim of this training, and the row says so.
 - About training: the interval of the experiment itself, over seeds and texts, whose variance components are
-  estimated apart ([methods](methods.md)); of shares of parts, Student's over seeds.
+  estimated apart ([methods](methods.md)); of shares of parts, Student's over seeds. What `graft` says of 5
+  trainings or more that differ by their seed alone is one number, over seeds and texts; one failed null panel among
+  them is enough for nothing to be tested.
 - A difference, or a mean, of numbers of one model whose resamples were not stored together has the ends set against
   each other: too wide rather than too narrow.
 - The best or worst of many parts is chosen on the data that give the intervals; each part's is widened for their

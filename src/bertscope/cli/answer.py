@@ -16,6 +16,7 @@ from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.formatting import COLUMNS, rows
 from bertscope.core.result import Result
+from bertscope.core.statement import Statement
 from bertscope.core.tinted import AGAINST, FOR, KIND, tinted_lines
 from bertscope.report.values import texts
 
@@ -30,7 +31,9 @@ def print_json(said: Any) -> None:
 
 
 def print_answer(result: Result) -> Console:
-    """Print it to standard output; gives the console, for what comes after."""
+    """Print it to standard output, what it says in a sentence first; gives the console, for what comes after."""
+    declared = registry.find(result.question) if result.question in registry.QUESTIONS else None
+    told = _told(result)
     result = result.in_words()
     table = Table(title=escape(result.about), title_justify="left", box=None, pad_edge=False)
     for column in COLUMNS:
@@ -39,11 +42,13 @@ def print_answer(result: Result) -> Console:
         unit = f" [dim]({escape(row.unit)})" if row.unit else ""
         table.add_row(f"{escape(row.label)}{unit}", row.value, row.interval, row.n)
     console = Console(markup=True)
-    console.print(table)
+    if told is not None:
+        console.print(told.sentence, markup=False, soft_wrap=True)
+        console.print()
     for figure in result.figures:
         if figure.kind == KIND:
             _print_texts(console, result, figure)
-    declared = registry.find(result.question) if result.question in registry.QUESTIONS else None
+    console.print(table)
     for name, columns in (declared.printed if declared else {}).items():
         if name in result.tables:
             print_table(result, name, columns)
@@ -51,6 +56,16 @@ def print_answer(result: Result) -> Console:
         wrong = not place and null_panel.fails(result)  # of a result with a panel, the first note is the panel's
         console.print(f"note: {note}", style="bold red" if wrong else None, markup=False, soft_wrap=True)
     return console
+
+
+def _told(result: Result) -> Statement | None:
+    """In a sentence; None where there is none, and of a result of an older version that lacks what it would say."""
+    if result.question not in registry.QUESTIONS:
+        return None
+    try:
+        return registry.find(result.question).sentence(result)
+    except KeyError:
+        return None
 
 
 def print_table(result: Result, name: str, columns: Sequence[str] = (), first: int = FIRST) -> None:
@@ -77,8 +92,8 @@ def print_table(result: Result, name: str, columns: Sequence[str] = (), first: i
 def _print_texts(console: Console, result: Result, figure: Figure) -> None:
     """Words in colours; where there are none, the stronger words with their numbers."""
     colours = console.color_system is not None and not console.no_color
-    console.print()
     for line in tinted_lines(figure, result.tables[figure.table], colours=colours):
         console.print(line, soft_wrap=not colours)
     if colours:
         console.print(Text.assemble(("for", FOR), " ", ("against", AGAINST), "  paler: weaker; numbers: the table"))
+    console.print()

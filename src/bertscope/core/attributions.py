@@ -83,6 +83,8 @@ class Attributions:
     """[t]: whether that is more than it may be, with as many nodes as are allowed."""
     nodes: np.ndarray
     """[t]: how many were used; 0 where the method has none."""
+    probability: np.ndarray
+    """[t]: how likely the model holds what is explained to be; NaN of what has no probability."""
     explained: tuple[str, ...] = ()
     """[t]: what is explained, in words."""
     unread: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))

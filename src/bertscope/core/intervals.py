@@ -31,6 +31,16 @@ def interval(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(missing, np.nan, low), np.where(missing, np.nan, high)
 
 
+def part_of_whole(part: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A part's share of a whole and the ends of its interval, of draws of both [1 + repeats, ...]: a ratio of means,
+    resampled together. NaN where the whole's own interval holds 0: there is nothing to have a share of."""
+    low, high = interval(whole)
+    nothing = (low <= 0) & (high >= 0) | np.isnan(low)
+    with np.errstate(divide="ignore", invalid="ignore"):  # resamples in which there is no whole: far out, or nowhere
+        shares = part / np.where(nothing, np.nan, whole)
+    return shares[0], *interval(shares)
+
+
 def drawn_number(key: str, draws: np.ndarray, n: int, unit: str, **of: str) -> Number:
     """The headline number whose draws these are, [1 + repeats]."""
     low, high = interval(draws)

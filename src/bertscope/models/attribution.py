@@ -118,6 +118,7 @@ class _Work:
     ) -> Attributions:
         asked, path, words = self._asked, self._path, window.words.counts
         found, whole, baseline, values = list[Targets](), [np.zeros(0)], [np.zeros(0)], list[np.ndarray]()
+        probable = [np.zeros(0)]
         for group in group_sized(window.longest, window.counts, self._budget):
             batch = window.batch(np.sort(group))
             path.read(differentiable=gradients)
@@ -130,10 +131,14 @@ class _Work:
             path.read(torch.where(batch.marks[SLOT] > 0, 0.0, 1.0)[..., None])
             with torch.no_grad():
                 masked = asked.quantity(asked.run(batch), batch, targets)
+                probability = asked.probability(raw, batch, targets)
             found.append(targets.moved(batch.examples[targets.example]))
+            unknown = np.full(len(targets), np.nan)
+            probable.append(unknown if probability is None else probability.detach().double().cpu().numpy())
             whole.append(quantity.detach().double().cpu().numpy())
             baseline.append(masked.double().cpu().numpy())
-        return window.attributions(Targets.joined(found), np.concatenate(whole), np.concatenate(baseline), values)
+        each = [np.concatenate(one) for one in (whole, baseline, probable)]
+        return window.attributions(Targets.joined(found), each[0], each[1], each[2], values)
 
     def _gradients(
         self, quantity: Tensor, batch: RowBatch, targets: Targets, words: np.ndarray, *, gradients: bool

@@ -63,7 +63,12 @@ class ExplainedWindow:
         return targets.take(mine).moved(np.searchsorted(batch.examples, local[mine]))
 
     def attributions(
-        self, targets: Targets, whole: np.ndarray, baseline: np.ndarray, values: Sequence[np.ndarray]
+        self,
+        targets: Targets,
+        whole: np.ndarray,
+        baseline: np.ndarray,
+        probability: np.ndarray,
+        values: Sequence[np.ndarray],
     ) -> Attributions:
         """Those of the window's targets, in the order of its examples; `values` are those of each target's words."""
         order = np.argsort(targets.example, kind="stable")
@@ -85,6 +90,7 @@ class ExplainedWindow:
             gap=unknown,
             missed=np.zeros(len(targets), dtype=bool),
             nodes=np.zeros(len(targets), dtype=np.int64),
+            probability=probability[order],
             explained=tuple(self.asked.told(targets, self.rows, self.examples, self.words.text)),
             unread=self.words.unread,
         )
@@ -98,7 +104,8 @@ def joined(parts: Sequence[Attributions]) -> Attributions:
         return np.concatenate([getattr(part, name) for part in parts])
 
     arrays = {
-        name: each(name) for name in ("values", "word", "whole", "baseline", "gap", "missed", "nodes", "unread")
+        name: each(name)
+        for name in ("values", "word", "whole", "baseline", "gap", "missed", "nodes", "probability", "unread")
     }
     return Attributions(
         method="",

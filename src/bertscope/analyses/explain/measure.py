@@ -44,7 +44,7 @@ def measure(
         raise UserError("other_seed is for faithful, which isn't asked for; give both, or leave it out")
     if config.corpus or config.null:
         parts.append(_over_corpus(asked, some, found, config))
-    return explain_result(model, data, examples, some, found, config, parts)
+    return explain_result(model, data, examples, some, found, config, parts, asked)
 
 
 def _faithful(

@@ -68,7 +68,7 @@ explain = Question(
     },
     scoring=Scoring(),
     takes_text=True,
-    version=1,
+    version=2,
     main="top_word_share",
     numbers={
         "texts": "texts explained",
@@ -104,6 +104,9 @@ explain = Question(
         "targets": {
             "target": "counts what is explained of a row",
             "of": "what is explained",
+            "probability": "how likely the model holds it to be",
+            "gold": "what is right, where the label is known",
+            "right": "whether what is explained is right",
             "whole": "its logit minus the mean of the others, or what else is explained",
             "baseline": "the same with every word masked",
             "gap": "by how much the words' attributions miss the difference of the two",
@@ -115,6 +118,7 @@ explain = Question(
             "word": "its place in the text, a pair's second text after the first",
             "attribution": "what it did for what is explained, in the same unit",
             "of": "what is explained",
+            "said": "the same with its probability, and whether it is right",
         },
         "faithfulness": {
             "measure": "comprehensiveness: lost without the words; sufficiency: lost with them alone",

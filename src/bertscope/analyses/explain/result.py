@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -34,10 +34,11 @@ _TAKEN = {"mask": "masked", "delete": "deleted"}
 
 def explain_result(
     model: Encoder, data: Task | Examples, examples: Examples, some: Examples, found: Attributions,
-    config: ExplainConfig, parts: Sequence[Part] = (),
+    config: ExplainConfig, parts: Sequence[Part] = (), asked: ModelOutput | None = None,
 ) -> Result:  # fmt: skip
     """`some` of the examples were explained; `parts` are what else was asked."""
-    tables = {"targets": targets_table(found, some), "words": words_table(found, some)}
+    targets = targets_table(found, some, asked)
+    tables = {"targets": targets, "words": words_table(found, some, targets)}
     return explain.result(
         tables=tables | {name: table for part in parts for name, table in part.tables.items()},
         headline=[*_headline(found, config), *(number for part in parts for number in part.headline)],
@@ -54,28 +55,55 @@ def explain_result(
 
 def _texts() -> Figure:
     return Figure(
-        "texts", "words", x="word", y="row", side="target", facet="of", token="text", value="attribution",
+        "texts", "words", x="word", y="row", side="target", facet="said", token="text", value="attribution",
         key="texts", title="The words that made each prediction",
-        caption="What is explained stands before its text. Blue words with a line under them are for it, orange ones "
-        "with dots against it, the more the stronger they are beside the text's strongest word; under the mouse, or "
-        "by the arrow keys, is a word's attribution.", labels={"attribution": "attribution"},
+        caption="What is explained stands before its text, with its probability and whether it is right, where that "
+        "is known. Blue words with a line under them are for it, orange ones with dots against it, the more the "
+        "stronger they are beside the text's strongest word; under the mouse, or by the arrow keys, is a word's "
+        "attribution.", labels={"attribution": "attribution"},
     )  # fmt: skip
 
 
-def targets_table(found: Attributions, examples: Examples) -> pd.DataFrame:
-    """A row for each target: `target` counts those of a text from 1."""
-    return pd.DataFrame({
+def targets_table(found: Attributions, examples: Examples, asked: ModelOutput | None = None) -> pd.DataFrame:
+    """A row for each target: `target` counts those of a text from 1. What is right stands there of labels, where the
+    examples have them."""
+    table = pd.DataFrame({
         "row": _rows(found, examples), "target": _counted(found), "of": found.explained, "whole": found.whole,
         "baseline": found.baseline, "gap": found.gap, "missed": found.missed, "nodes": found.nodes,
     })  # fmt: skip
+    if not np.isnan(found.probability).all():
+        table.insert(3, "probability", found.probability)
+    gold = _right_labels(found, examples, asked)
+    if gold is not None and asked is not None:
+        names = np.array([*asked.names, ""], dtype=object)  # -1: not known
+        right = pd.array(np.where(gold < 0, False, gold == found.targets.label), dtype="boolean")
+        right[gold < 0] = pd.NA
+        table = table.assign(gold=names[gold], right=right)
+    return table
 
 
-def words_table(found: Attributions, examples: Examples) -> pd.DataFrame:
+def _right_labels(found: Attributions, examples: Examples, asked: ModelOutput | None) -> np.ndarray | None:
+    """[t]: the right label of each target's text, -1 where it isn't known; None of what isn't one of some labels."""
+    if asked is None or asked.output is None or asked.kind != "classification" or examples.label is None:
+        return None
+    return asked.output.gold(examples)[found.targets.example]
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    """What is explained, how likely it is, and whether it is right."""
+    known = [f"probability {row['probability']:.2f}"] if "probability" in row else []
+    if "right" in row and row["right"] is not pd.NA:
+        known.append("right" if row["right"] else f"wrong: it is {row['gold']}")
+    return f"{row['of']} ({', '.join(known)})" if known else str(row["of"])
+
+
+def words_table(found: Attributions, examples: Examples, targets: pd.DataFrame) -> pd.DataFrame:
     """A row for each word of each target, in the order of the text; `word` counts from 1."""
-    owner = found.owner
+    owner, said = found.owner, np.array([_said(row) for row in targets.to_dict("records")], dtype=object)
     return pd.DataFrame({
         "row": _rows(found, examples)[owner], "target": _counted(found)[owner], "word": found.word + 1,
         "text": found.text, "attribution": found.values, "of": np.array(found.explained, dtype=object)[owner],
+        "said": said[owner],
     })  # fmt: skip
 
 

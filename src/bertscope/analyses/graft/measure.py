@@ -14,12 +14,13 @@ from bertscope.analyses.graft.sets import Grafts, Part, parts_of
 from bertscope.core import null_panel
 from bertscope.core.errors import UserError
 from bertscope.core.estimate import Estimate
-from bertscope.core.intervals import interval
+from bertscope.core.intervals import interval, part_of_whole
 from bertscope.core.predictions import Judged
 from bertscope.core.reliability import split_half_of_means
-from bertscope.core.resampling import metric_draws
+from bertscope.core.resampling import Value, metric_draws
 from bertscope.core.result import Result
 from bertscope.core.statistics import holm, holm_within, one_more_p, paired_effects
+from bertscope.core.variance_components import example_values
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.outputs.sentence_vectors import WITHOUT_SCORES
@@ -58,7 +59,11 @@ def measure(base: Encoder, model: Encoder, task: Task, config: GraftConfig) -> R
         layers = [part for part in parts if part.kind == "layer"]
         gained = (ends.base.losses - _of_kind(parts, enough, "layer").losses).mean(1)
         tables |= _permuted(grafts, task, layers, gained, found, config)
-    return graft_result(base, model, task, into_tuned.judged, into_base.judged, tables, barrier)
+    from_above = _of_kind(parts, enough, "top_down").moments
+    shares = (
+        example_shares(task.value, ends.base.moments, ends.tuned.moments, from_above) if len(from_above) else None
+    )
+    return graft_result(base, model, task, into_tuned.judged, into_base.judged, tables, barrier, shares)
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,8 @@ def _effects(
         "score_low": score_low,
         "score_high": score_high,
         "score_share": score_share[0],
+        "score_share_low": score_share[1],
+        "score_share_high": score_share[2],
     }
     table = pd.DataFrame(columns)
     table["certain"] = (table["p_holm"] < LEVEL) & (np.sign(table["loss_change"]) == sign)
@@ -142,19 +149,25 @@ def _effects(
 def _shares(
     task: Task, ends: _Ends, found: _Scored, direction: str, how: Mapping[str, int], by: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What a graft gives, or takes, of all that lies between base and tuned: a ratio of means, resampled together.
-    NaN where base and tuned can't be told apart."""
+    """What a graft gives, or takes, of what lies between base and tuned. NaN where the two can't be told apart."""
     arms = np.concatenate([[getattr(ends.base, by), getattr(ends.tuned, by)], getattr(found, by)])
     value = _mean if by == "losses" else task.value
     draws = metric_draws(value, arms[..., None] if by == "losses" else arms, **how)
     base, tuned, grafts = draws[:, :1], draws[:, 1:2], draws[:, 2:]
-    between = tuned - base
-    low, high = (float(end[0]) for end in interval(between))
-    if low <= 0 <= high:
-        nothing = np.full(grafts.shape[1], np.nan)
-        return nothing, nothing, nothing
-    shares = (grafts - base if direction == "enough" else tuned - grafts) / between
-    return shares[0], *interval(shares)
+    return part_of_whole(grafts - base if direction == "enough" else tuned - grafts, tuned - base)
+
+
+def example_shares(value: Value, base: np.ndarray, tuned: np.ndarray, grafts: np.ndarray) -> np.ndarray:
+    """What each example has to do with the share of the score that each graft gives, [part, n], of moments [n, k] and
+    [part, n, k]: what several trainings are compared by."""
+    k = base.shape[-1]
+    arms = np.concatenate([*np.broadcast_arrays(base, tuned, grafts)], -1)
+
+    def share(means: np.ndarray) -> np.ndarray:
+        before, after, found = (value(means[..., at * k : (at + 1) * k]) for at in range(3))
+        return np.divide(found - before, after - before, out=np.full_like(found, np.nan), where=after != before)
+
+    return example_values(share, arms)
 
 
 def _line(

@@ -13,6 +13,9 @@ from bertscope.core.scoring import Scoring
 
 PartKind = Literal["layer", "attention", "mlp", "head", "kind", "bottom_up", "top_down"]
 KINDS: tuple[PartKind, ...] = get_args(PartKind)
+TOP_DOWN = "top_down"
+"""The array of what each example has to do with the score's share that the layers from each on give, [layer, n]: its
+mean over examples is the share."""
 PERMUTED = 50
 """Draws of a permuted change: as many as a null panel needs to decide."""
 
@@ -62,18 +65,19 @@ graft = Question(
     config=GraftConfig,
     inputs={"base": MODEL, "model": MODEL, "task": TASK},
     scoring=Scoring(),
-    version=1,
+    version=2,
     main="enough_half",
     numbers={
         "score": "score of the tuned model",
         "base_score": "score of the base under the tuned task head",
+        "chance": "chance",
         "loss": "loss of the tuned model",
         "base_loss": "loss of the base under the tuned task head",
         "enough_half": "layers from the top that give half of what was learnt",
         "most_enough": "largest share of what was learnt that one {kind} gives ({unit})",
         "most_needed": "largest share of it that is lost without one {kind} ({unit})",
         "barrier": "barrier of the loss between base and tuned",
-        "moved_and_needed": "correlation of how far a {kind} moved with how much it is needed",
+        "moved_and_needed": "correlation of how far each {kind} moved with how much it is needed",
         "reliability": "reliability of the ranking, each {kind}, {direction}",
         "layers_above_permuted": "layers that give more than a permuted change (p < .05, Holm)",
     },

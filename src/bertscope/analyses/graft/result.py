@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.caveats import cautions
-from bertscope.analyses.graft.question import PERMUTED, graft
+from bertscope.analyses.graft.question import PERMUTED, TOP_DOWN, graft
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import bootstrap_interval
 from bertscope.core.model_record import records
@@ -36,6 +36,8 @@ _LABELS = {
     "p_holm": "p (Holm)",
     "certain": "the loss changes: p < .05, corrected (Holm)",
     "score_share": "the same share by the score",
+    "score_share_low": "that share, from",
+    "score_share_high": "that share, to",
     "permuted": f"change of the loss by a permuted change: mean of {PERMUTED}",
     "permuted_p_holm": "p of being one more permuted change, corrected (Holm)",
     "above_permuted": "gives more than a permuted change: p < .05, corrected (Holm)",
@@ -52,22 +54,27 @@ def graft_result(
     untuned: Judged,
     tables: Mapping[str, pd.DataFrame],
     barrier: Estimate,
+    shares: np.ndarray | None = None,
 ) -> Result:
-    """`tuned` and `untuned`: what came of the tuned model, and of the base under its task head; the first forms."""
+    """`tuned` and `untuned`: what came of the tuned model, and of the base under its task head; the first forms.
+    `shares`: what each example has to do with what the layers from each on give [layer, n]."""
     grafts = tables["grafts"]
     score = task.score_answers(tuned.predicted[0], notes=task.label_notes(model.labels))
     before = task.score_answers(untuned.predicted[0])
     told_apart = bool(grafts["share"].notna().any())
+    worse = told_apart and bool(tuned.losses[0].mean() > untuned.losses[0].mean())
     sums = grafts[grafts["kind"].isin(["bottom_up", "top_down"])].reset_index(drop=True)
     alone = grafts[grafts["kind"].isin(["layer", "attention", "mlp"])].reset_index(drop=True)
     return graft.result(
         tables={**tables, **({"sums": sums} if len(sums) else {}), **({"moved": alone} if len(alone) else {})},
+        arrays={} if shares is None else {TOP_DOWN: shares.astype(np.float32)},
         headline=[
             score.keyed("score"),
             before.keyed("base_score"),
+            Number("chance", score.chance, n=score.n, unit=score.metric),
             _loss("loss", tuned.losses[0], task.output.loss),
             _loss("base_loss", untuned.losses[0], task.output.loss),
-            *_headline(grafts, tables["reliability"], model.n_layers, score.n),
+            *_headline(grafts, tables["reliability"], model.n_layers, score.n, worse=worse),
             Number("barrier", barrier.value, barrier.low, barrier.high, score.n, task.output.loss),
         ],
         figures=_figures(grafts, sums, alone),
@@ -76,7 +83,7 @@ def graft_result(
         notes=[
             *task.notes,
             *score.notes,
-            *_notes(grafts, model, tables["reliability"], told_apart),
+            *_notes(grafts, model, tables["reliability"], told_apart, worse=worse),
             *cautions(model, task, score, tuned.truncated),
         ],
     )
@@ -87,8 +94,15 @@ def _loss(key: str, losses: np.ndarray, unit: str) -> Number:
     return Number(key, float(losses.mean()), *ends, len(losses), unit)
 
 
-def _notes(grafts: pd.DataFrame, model: Encoder, reliability: pd.DataFrame, told_apart: bool) -> list[str]:
+def _notes(
+    grafts: pd.DataFrame, model: Encoder, reliability: pd.DataFrame, told_apart: bool, *, worse: bool
+) -> list[str]:
     notes = []
+    if worse:
+        notes.append(
+            "by the loss the tuned model is worse than the base under its task head: shares are of that harm, not of "
+            "what was learnt; those of the score (score_share) may be of a gain"
+        )
     if not told_apart:
         notes.append("base and tuned can't be told apart by the loss on these texts: there is nothing to share out")
     if model.shares_blocks:
@@ -104,10 +118,10 @@ def _notes(grafts: pd.DataFrame, model: Encoder, reliability: pd.DataFrame, told
     return notes
 
 
-def _headline(grafts: pd.DataFrame, reliability: pd.DataFrame, layers: int, n: int) -> list[Number]:
+def _headline(grafts: pd.DataFrame, reliability: pd.DataFrame, layers: int, n: int, *, worse: bool) -> list[Number]:
     numbers = []
     from_above = grafts[(grafts["kind"] == "top_down") & (grafts["share"] >= HALF)]
-    if len(from_above):
+    if len(from_above) and not worse:
         numbers.append(Number("enough_half", float(layers - from_above["layer"].max() + 1), n=n, unit="layers"))
     for key, direction in (("most_enough", "enough"), ("most_needed", "needed")):
         for kind in _ALONE:
@@ -134,6 +148,16 @@ def _headline(grafts: pd.DataFrame, reliability: pd.DataFrame, layers: int, n: i
 def _figures(grafts: pd.DataFrame, sums: pd.DataFrame, alone: pd.DataFrame) -> list[Figure]:
     figures = []
     known = grafts.dropna(subset=["share"])
+    if len(alone.dropna(subset=["share"])):
+        figures.append(
+            Figure(
+                "points", "moved", x="moved", y="share", color="kind", token="layer", where={"direction": "needed"},
+                key="moved", title="What moved, and what mattered",
+                labels=_LABELS | {"share": "share of what was learnt that is lost without it"}, middle=0.0,
+                caption="Each layer, its attention and its MLP: how far fine-tuning moved the weights, against the "
+                "share of what was learnt that is lost if they are the base's again. What moved far need not matter.",
+            )
+        )  # fmt: skip
     for kind, title in (("layer", "a layer"), ("attention", "a layer's attention"), ("mlp", "a layer's MLP")):
         if (known["kind"] == kind).any():
             figures.append(
@@ -167,15 +191,6 @@ def _figures(grafts: pd.DataFrame, sums: pd.DataFrame, alone: pd.DataFrame) -> l
                     "corrected for the number of heads (Holm), finds a difference.",
                 )
             )  # fmt: skip
-    if len(alone.dropna(subset=["share"])):
-        figures.append(
-            Figure(
-                "points", "moved", x="moved", y="share", color="kind", token="layer", where={"direction": "needed"},
-                key="moved", title="What moved, and what mattered", labels=_LABELS, middle=0.0,
-                caption="Each layer, its attention and its MLP: how far fine-tuning moved the weights, against the "
-                "share of what was learnt that is lost if they are the base's again. What moved far need not matter.",
-            )
-        )  # fmt: skip
     figures.append(
         Figure(
             "lines", "line", x="way", y="loss", low="low", high="high", key="line", labels=_LABELS,
@@ -191,16 +206,26 @@ def sentence(result: Result) -> Statement | None:
     half = result.numbers(key="enough_half")
     if not half:
         return None
-    of = {key: next(iter(result.numbers(key=key, kind="layer")), None) for key in ("most_enough", "most_needed")}
-    needed, enough = of["most_needed"], of["most_enough"]
-    told = f"Tuned weights in the top {half[0].value:.0f} layers give the base half of what fine-tuning taught"
-    if needed is not None and enough is not None:
-        told += (
-            f"; of single layers {_place(enough)} gives most ({percent(enough.value)}), and {_place(needed)} is "
-            f"missed most ({percent(needed.value)})"
-        )
-    return Statement(f"{told}.", half[0].value, lambda value: f"{value:.0f} layers")
+    count, grafts = int(half[0].value), result.tables["grafts"]
+    from_above = grafts[grafts["kind"] == "top_down"].set_index("layer")["share"]
+    top = int(from_above.index.max())
+    told = (
+        f"{_carried(top - count + 1, top)} of what was learnt: with tuned weights there alone, the base is "
+        f"{percent(float(from_above[top - count + 1]))} of the way to the tuned model, by the loss."
+    )
+    needed = next(iter(result.numbers(key="most_needed", kind="layer")), None)
+    if needed is not None:
+        place = str(needed.of["unit"]).replace(":", " ")
+        told += f" Of single layers, {place} is missed most: without what it learnt {percent(needed.value)} is lost."
+    return Statement(told, half[0].value, lambda value: f"{value:.0f} layer{'s' if value > 1 else ''}")
 
 
-def _place(number: Number) -> str:
-    return str(number.of["unit"]).replace(":", " ")
+def _carried(first: int, last: int) -> str:
+    """That layers from the top carry half of something, as what it is: where most of them are needed for it, it isn't
+    at the top."""
+    if first == last:
+        return f"Layer {last} carries at least half"
+    layers = f"layers {first} {'and' if last == first + 1 else 'to'} {last}"
+    if last - first + 1 > last * HALF:
+        return f"It takes {layers} to carry half"
+    return f"{layers.capitalize()} carry at least half"

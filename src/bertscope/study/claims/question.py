@@ -36,7 +36,7 @@ claims = Question(
     evidence, such as which model came of which, each claim says, and is asked before.""",
     config=ClaimsConfig,
     inputs={"results": RESULTS},
-    version=7,
+    version=8,
     main="holds",
     numbers=VERDICT_WORDS,
     words={"verdict": VERDICT_WORDS, "null": NULL_WORDS},

@@ -17,9 +17,9 @@ same as the rule by which subnetworks are found (Prasanna et al. keep nine tenth
 NO_LOSS = "a tenth of what the model has above chance, ours: a smaller loss counts as none"
 
 _WHOLE: Mapping[str, Mapping[str, str]] = {
-    "ablate": {}, "truncate": {"arm": "whole"}, "freeze": {"arm": "whole"}, "lottery": {"arm": "full"}
+    "ablate": {}, "graft": {}, "truncate": {"arm": "whole"}, "freeze": {"arm": "whole"}, "lottery": {"arm": "full"}
 }  # fmt: skip
-"""The questions that take something away, and of what the whole model's `score` is there."""
+"""The questions that take something away, or exchange it, and of what the whole model's `score` is there."""
 
 
 def skill_of(result: Result, others: Sequence[Result]) -> Estimate | None:
