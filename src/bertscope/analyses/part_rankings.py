@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bertscope.analyses.gradients import example_gradients
-from bertscope.core.ranking import ComputedRanking, Ranking
+from bertscope.core.ranking import MISSED, ComputedRanking, Ranking
 from bertscope.core.units import Mode, Unit, heads_and_mlps
 from bertscope.models.judge import judge_without
 
@@ -63,9 +63,12 @@ def rank_parts(
     if "gradient" in by:
         found["gradient"] = np.abs(_gradients(encoder, task, units, mode, reference, 1.0))
     if "integrated" in by:
-        found["integrated"] = -_integrated(encoder, task, units, mode, reference, nodes)
         taken = float((losses[1] - losses[0]).mean())
-        missed = abs(float(found["integrated"].sum(1).mean()) - taken) / (abs(taken) or 1.0)
+        for more in (nodes, 2 * nodes, 4 * nodes):
+            found["integrated"] = -_integrated(encoder, task, units, mode, reference, more)
+            missed = abs(float(found["integrated"].sum(1).mean()) - taken) / (abs(taken) or 1.0)
+            if missed <= MISSED:
+                break
     return Ranked([Ranking.of_means(one, units, found[one], seed=seed) for one in dict.fromkeys(by)], missed)
 
 
