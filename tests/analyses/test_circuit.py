@@ -15,27 +15,26 @@ from bertscope.analyses.circuit.question import CircuitConfig, circuit
 from bertscope.analyses.graft.question import graft
 from bertscope.analyses.importance.question import importance
 from bertscope.analyses.part_rankings import rank_parts
+from bertscope.analyses.without_parts import WithoutParts
 from bertscope.core.equivalence import margin
 from bertscope.core.errors import UserError
 from bertscope.core.ranking import COMPUTED, Ranking, places, stored_rankings
 from bertscope.core.result import Result
 from bertscope.core.units import Unit, heads_and_mlps
+from bertscope.data.task import Task
 from bertscope.experiments.prune.question import prune
 from bertscope.models.load import load
+from own_task import own_task, said_by, some
 from planted_task import NEEDED, leave_one_head, planted
 from planted_task import task as planted_task
-from test_importance import said_by, some
 from toy import fresh
 
 FEW = CircuitConfig(repeats=200, steps=4, random=3, nodes=4)
 
 
 @pytest.fixture
-def task(tiny):
-    from bertscope.data.task import Task
-
-    splits = (some(10, 1), some(24, 2), some(30, 3))
-    return Task("own", "classification", ("LABEL_0", "LABEL_1"), *splits, "accuracy")
+def task() -> Task:
+    return own_task()
 
 
 @pytest.mark.parametrize("mode", ["zero", "mean"])
@@ -134,6 +133,27 @@ def test_kept_parts_are_those_that_a_ranking_puts_first(tiny, task):
             assert row["one_more_low"] <= row["more_low"] <= row["more_high"] <= row["one_more_high"]
 
 
+def test_parts_that_leave_their_optimal_constants(tiny, task):
+    """Those of a set are fitted once, wherever it is met; on the rows they are fitted on nothing is nearer."""
+    task = said_by(tiny, task)
+    ranked = importance(tiny, task, repeats=100, faithful=False)
+    kl = {}
+    for mode in ("optimal", "mean", "zero"):
+        config = replace(FEW, units=("mlp",), by=(), steps=2, mode=mode)
+        result = circuit(tiny, replace(task, test=task.validation), config, rankings=ranked)
+        kl[mode] = result.tables["curves"].query("ranking == 'importance'")["kl"].to_numpy()
+    assert kl["optimal"][0] <= min(kl["mean"][0], kl["zero"][0]) + 1e-9 and kl["optimal"][-1] == 0
+    without = WithoutParts(tiny, task, "optimal")
+    first, sets = without.judged(task.test, [[], [Unit("mlp", 1)]]), [[Unit("mlp", 1)], [Unit("mlp", 2)]]
+    known = without.reference([Unit("mlp", 1)], alone=False)
+    again = without.judged(task.test, [[], *sets])
+    np.testing.assert_array_equal(first.losses, again.losses[:2])
+    assert without.reference([Unit("mlp", 1)], alone=False) is known
+    alone = without.reference([Unit("mlp", 1), Unit("mlp", 2)], alone=True)
+    assert torch.equal(alone.mlps[0], known.mlps[0])
+    assert torch.equal(alone.mlps[1], without.reference([Unit("mlp", 2)], alone=False).mlps[1])
+
+
 def test_faithfulness_is_the_share_of_the_divergence_that_is_undone():
     kl = np.array([[0.0, 1.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0]])
     np.testing.assert_array_equal(faithful(kl)[0], [1.0, 0.75, 0.25, 0.0])
@@ -143,7 +163,7 @@ def test_faithfulness_is_the_share_of_the_divergence_that_is_undone():
 def test_rankings_are_what_they_are_said_to_be(tiny, task):
     """Each by hand: parts off alone, in the same mode; gradients as importance has them; all on validation."""
     means, validation = tiny.means(task.validation), task.validation
-    found = {one.by: one for one in rank_parts(tiny, task, COMPUTED, mode="mean", reference=means).rankings}
+    found = {one.by: one for one in rank_parts(WithoutParts(tiny, task, "mean"), COMPUTED).rankings}
     whole = tiny.predict(validation)
     for unit in ("head:1.2", "mlp:3"):
         with tiny.gates([unit], mode="mean", reference=means):
@@ -152,7 +172,7 @@ def test_rankings_are_what_they_are_said_to_be(tiny, task):
         assert found["loss"].of([Unit.parse(unit)])[0] == pytest.approx(rise, rel=1e-3, abs=1e-6)
         moved = task.divergence(whole, off).mean()
         assert found["kl"].of([Unit.parse(unit)])[0] == pytest.approx(moved, rel=1e-3, abs=1e-7)
-    (gradient,) = rank_parts(tiny, task, ["gradient"]).rankings
+    (gradient,) = rank_parts(WithoutParts(tiny, task), ["gradient"]).rankings
     stored = importance(tiny, task, repeats=100, faithful=False).table
     np.testing.assert_allclose(gradient.values, stored["importance"], rtol=1e-5)
     numbers = importance(tiny, task, repeats=100, faithful=False).numbers(key="reliability", ranked_by="importance")
@@ -160,13 +180,12 @@ def test_rankings_are_what_they_are_said_to_be(tiny, task):
         assert gradient.reliability[number.of["kind"]].pearson == pytest.approx(number.value, abs=1e-4)
 
 
-@pytest.mark.parametrize("mode", ["zero", "mean"])
+@pytest.mark.parametrize("mode", ["zero", "mean", "optimal"])
 def test_integrated_gates_add_up(tiny, task, mode):
     """To the loss with all parts minus the loss with none; and one part's, against a plain sum of differences."""
-    reference = tiny.means(task.validation) if mode == "mean" else None
-    ranked = rank_parts(tiny, task, ["integrated"], mode=mode, reference=reference, nodes=16)
-    (integrated,) = ranked.rankings
-    units = heads_and_mlps(tiny.head_counts, tiny.neuron_counts)
+    units, without = heads_and_mlps(tiny.head_counts, tiny.neuron_counts), WithoutParts(tiny, task, mode)
+    ranked = rank_parts(without, ["integrated"], nodes=16)
+    (integrated,), reference = ranked.rankings, without.reference(units, alone=False)
     assert list(integrated.units) == units
 
     def loss(heads: float, mlps: float, one: float | None = None) -> float:
@@ -245,7 +264,7 @@ def test_the_head_that_differs_from_the_base_comes_first_by_graft(pocket):
     for by in ("graft_needed", "graft_enough"):
         rows = parts[(parts["ranking"] == by) & (parts["kind"] == "head")].set_index("unit")["rank"]
         assert rows["head:2.3"] == 1 and (rows.drop("head:2.3") == 2).all()
-    with pytest.raises(UserError, match="found nothing by which parts could be ranked; see its notes"):
+    with pytest.raises(UserError, match="found nothing to rank parts by; see its notes"):
         circuit(model, planted_task(), FEW, rankings=graft(planted(pocket.tokenizer), model, planted_task(), **quick))
 
 

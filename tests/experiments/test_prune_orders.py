@@ -10,23 +10,22 @@ import pytest
 from bertscope.analyses.ablate.question import ablate
 from bertscope.analyses.importance.question import importance
 from bertscope.analyses.part_rankings import rank_parts
+from bertscope.analyses.without_parts import WithoutParts
 from bertscope.core.errors import UserError
+from bertscope.data.task import Task
 from bertscope.experiments.prune import measure
 from bertscope.experiments.prune.measure import Pruning
 from bertscope.experiments.prune.question import PruneConfig, prune
 from bertscope.experiments.subnetworks import parts
+from own_task import own_task
 from planted_task import NEEDED, planted, task
-from planted_task import some
 
 ORDERS = ("gradient", "loss", "kl", "integrated", "random")
 
 
 @pytest.fixture
-def own(tiny):
-    from bertscope.data.task import Task
-
-    splits = (some(10, 1), some(24, 2), some(30, 3))
-    return Task("own", "classification", ("LABEL_0", "LABEL_1"), *splits, "accuracy")
+def own() -> Task:
+    return own_task()
 
 
 def _masks(folder, size: int) -> np.ndarray:
@@ -38,13 +37,13 @@ def _masks(folder, size: int) -> np.ndarray:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_parts_go_in_the_order_and_a_killed_run_goes_on(tiny, own, order, tmp_path, monkeypatch):
-    config = PruneConfig(force=True, share=0.25, order=order, stop="smallest")
+    config = PruneConfig(force=True, share=0.5, order=order, stop="smallest")
     whole = prune(tiny, own, config, out=tmp_path / "whole").result
     masks, units = _masks(tmp_path / "whole", len(parts(tiny))), parts(tiny)
     if order == "random":
         values = np.random.default_rng(0).random(len(units))
     elif order != "gradient":
-        values = rank_parts(tiny, own, [order]).rankings[0].of(units)
+        values = rank_parts(WithoutParts(tiny, own), [order]).rankings[0].of(units)
     if order != "gradient":  # whatever has gone is lower than what stays
         for mask, kind in ((mask, kind) for mask in masks for kind in ("head", "mlp")):
             here = np.array([unit.kind == kind for unit in units])
@@ -94,7 +93,7 @@ def test_by_any_ranking_the_planted_heads_survive(pocket, order):
 
 
 def test_the_order_of_a_stored_result(tiny, own, tmp_path):
-    config = PruneConfig(force=True, share=0.25, stop="smallest")
+    config = PruneConfig(force=True, share=0.5, stop="smallest")
     important = importance(tiny, own, repeats=100, faithful=False)
     alone = ablate(tiny, own, units=["head", "mlp"], repeats=100, permutations=99)
     by_both = {}
@@ -122,7 +121,10 @@ def test_the_order_of_a_stored_result(tiny, own, tmp_path):
 def test_orders_that_cannot_be_followed_are_refused(tiny, own, pocket):
     for wrong, message in (
         ({"order": "size"}, "unknown order 'size'"),
-        ({"order": "loss", "method": "m"}, r"order loss is for heads and MLPs; weights \(method m\) go by their size"),
+        (
+            {"order": "loss", "method": "m"},
+            r"order loss is for heads and MLPs; weights \(method m\) go by their size",
+        ),
         ({"seed": -1}, "seed is -1"),
     ):
         with pytest.raises(UserError, match=message):

@@ -6,17 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.hashing import mixed as mixed_numbers
 from bertscope.core.units import Unit
 from bertscope.data.task import Task
-from bertscope.models.donors import DRAWS, mixed, row_keys
+from bertscope.models.donors import DRAWS
 from bertscope.models.judge import judge_without, predict_without
 from bertscope.models.load import load
-from bertscope.models.means import FEWEST, Means
-from bertscope.models.optimal import optimal_constants
-from bertscope.models.references import alone, reference_for
+from bertscope.models.means import FEWEST
+from bertscope.models.references import reference_for
 from device import DEVICE
 from families import tiny_model
 

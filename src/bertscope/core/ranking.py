@@ -117,7 +117,7 @@ def stored_rankings(result: Result, model: ModelRecord, units: Sequence[Unit]) -
         )
     found = [one for key, by in declared.items() if (one := _read(result, key, by, units)) is not None]
     if not found and all(_is_empty(result, by) for by in declared.values()):
-        raise UserError(f"the result of {result.question} found nothing by which parts could be ranked; see its notes")
+        raise UserError(f"the result of {result.question} found nothing to rank parts by; see its notes")
     if not found:
         raise UserError(
             f"the result of {result.question} ranks neither all heads nor all MLPs of {model.name}; "

@@ -11,7 +11,6 @@ from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Input, Question
 from bertscope.core.ranking import COMPUTED, ComputedRanking, RanksBy
 from bertscope.core.scoring import Scoring
-from bertscope.core.units import Mode
 
 Kind = Literal["head", "mlp", "both"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -27,9 +26,10 @@ class CircuitConfig:
     """How parts are ranked on the validation set. loss, kl: what the part's absence alone does to the loss, and to
     predictions; gradient: the size of the loss's gradient at its gate, as in `importance`; integrated: that gradient
     with its sign, over gates that open together from 0 to 1."""
-    mode: Mode = "mean"
-    """What a part that is off leaves behind. mean: its average output on the validation set; zero: nothing; uniform:
-    a head attends equally to every token, and an MLP leaves nothing."""
+    mode: Literal["mean", "optimal", "position", "zero", "uniform"] = "mean"
+    """What a part that is off leaves behind. Of the validation set, mean: its average output; optimal: the constants
+    with which predictions move least, fitted for each set of parts; position: its average output at each place.
+    zero: nothing; uniform: a head attends equally to every token, and an MLP leaves nothing."""
     steps: int = 10
     """In how many steps the kept parts go from none to all."""
     random: int = 5
