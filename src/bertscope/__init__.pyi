@@ -251,11 +251,11 @@ def ablate(
     Args:
         units: The kinds of parts: head (each one), heads (all of a layer), mlp, layer (skipped whole).
         sets: Parts to switch off together, each set with a name: top=head:12.1+head:12.2 both=mlp:3+mlp:4.
-        mode: What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero: nothing, as in Michel et al.; mean: its average output on the validation set. An MLP leaves nothing, or its mean; a layer that is off passes its input on.
+        mode: What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero: nothing, as in Michel et al.; of the validation set, mean: its average output; position: its average output at each place; resample: its output on another text, mean of 5 draws (5 times the work); optimal: the constant with which predictions move least (some 10 times the work). With uniform and zero an MLP leaves nothing, else what heads do; a layer that is off passes its input on.
         repeats: Bootstrap resamples behind each interval.
-        permutations: Random swaps behind each p-value; that of accuracy is exact and needs none.
+        permutations: Random swaps behind each p-value; that of accuracy is exact and needs none, but for draws of resample.
         null: Whether to show, too, how often the tests find something where there is nothing, what the parts cost in a model with random weights, and what random parts cost in the place of heads: about ten times the work.
-        seed: Of the resampling, random weights and random parts; the model's predictions have nothing random in them.
+        seed: Of the resampling, random weights, random parts and other texts (resample); else the model's predictions have nothing random in them.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
@@ -1267,12 +1267,12 @@ def importance(
         form: What is averaged. example: the size of each example's gradient at the gate, as the papers define it; token: the sum of the sizes of its tokens' gradients, as Michel's code has it; cumulative: what scripts find that never clear the gradient between batches, for comparison with old results.
         units: The kinds of parts: head, mlp, neuron (of the MLPs).
         faithful: Also switch heads and MLPs off, one at a time on the validation set, and one after the other on the test set: does the gradient rank them as their absence does? It takes far longer than the gradients.
-        mode: What a head that is off leaves behind. zero: nothing, as the gate's gradient has it; uniform: equal attention to every token; mean: its average output on the validation set. An MLP leaves nothing, or its mean.
+        mode: What a head that is off leaves behind. zero: nothing, as the gate's gradient has it; uniform: equal attention to every token; of the validation set, mean: its average output; position: its average output at each place; resample: its output on another text, mean of 5 draws; optimal: the constants with which predictions move least, fitted for each set of parts. With uniform and zero an MLP leaves nothing, else as heads do.
         steps: In how many steps all parts of a kind go, one after the other.
         random: How many random orders stand beside the order of importance.
         batch_size: Examples in a batch of the cumulative form, which depends on it; the other forms don't.
         repeats: Bootstrap resamples behind each interval.
-        seed: Of the random orders and the resampling.
+        seed: Of the random orders, the resampling and other texts (resample).
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
@@ -1668,7 +1668,7 @@ def redundancy(
     clusters: int = 0,
     pairs: int = 10,
     together: str | Sequence[str] = (),
-    mode: Literal['uniform', 'zero', 'mean', 'position', 'resample', 'optimal'] = 'uniform',
+    mode: Literal['uniform', 'zero', 'mean'] = 'uniform',
     weighted: bool = False,
     null: bool = False,
     repeats: int = 1000,
