@@ -192,27 +192,6 @@ def test_answers_that_rest_on_answers(study):
     assert "overlap" not in {step.name for step in alone.steps} and "only one" in alone.notes[0]
 
 
-def test_a_question_that_follows_the_rankings_of_others(study):
-    text = (
-        "model: pocket\ntasks: [demo/sentiment, demo/entailment]\nquestions:\n  - ablate\n  - graft\n"
-        "  - circuit: {rankings: [ablate, graft]}\n  - circuit: {rankings: ablate, by: [loss]}\n"
-        "  - prune: {ranking: ablate}\n"
-    )
-    found = study(text).steps
-    circuits = [step for step in found if step.name == "circuit"]
-    assert len(circuits) == 4
-    for step in circuits:
-        named = {name: given.name for name, given in step.inputs.items() if name.startswith("rankings")}
-        several = {"rankings.0": "ablate", "rankings.1": "graft"}
-        assert named == (several if len(step.config["by"]) > 1 else {"rankings.0": "ablate"})
-        assert {given.inputs["task"].id for name, given in step.inputs.items() if name in named} == {
-            step.inputs["task"].id
-        }
-        assert all(step.inputs[name].inputs["model"] == step.inputs["model"] for name in named)
-    pruned = [step for step in found if step.name == "prune"]
-    assert [step.inputs["ranking"].inputs["task"] for step in pruned] == [step.inputs["task"] for step in pruned]
-
-
 def test_what_is_set_counts_as_if_it_were_written(study):
     text = BASE + "questions:\n  - ablate\n  - patterns: {repeats: 100}\n  - patterns: {weighted: true}\n"
     found = study(

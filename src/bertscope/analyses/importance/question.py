@@ -15,8 +15,9 @@ from bertscope.core.units import Mode
 
 GatedKind = Literal["head", "mlp", "neuron"]
 KINDS: tuple[GatedKind, ...] = get_args(GatedKind)
-_ORDERS = {"normalised_importance": "normalised importance", "effect_alone": "effect alone"}
-
+IMPORTANCE, NORMALISED, ABLATION = "importance", "normalised_importance", "effect_alone"
+"""By what parts are put in order."""
+_ORDERS = {NORMALISED: "normalised importance", ABLATION: "effect alone"}
 _EFFECTS = {"rise": "the loss's rise", "size": "the size of the loss's change", "drop": "the score's drop"}
 
 
