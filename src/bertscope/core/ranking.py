@@ -24,6 +24,17 @@ ComputedRanking = Literal["loss", "kl", "gradient", "integrated"]
 COMPUTED: tuple[ComputedRanking, ...] = get_args(ComputedRanking)
 MISSED = 0.01
 """The share of what integrated gates should add up to that they may miss."""
+WORDS = {
+    "loss": "rise of the loss",
+    "kl": "divergence",
+    "integrated": "integrated gates",
+    "ablate_loss": "rise of the loss (stored ablate)",
+    "importance": "importance (stored)",
+    "graft_needed": "graft: needed",
+    "graft_enough": "graft: enough",
+    **{f"circuit_{by}": f"{by} (stored circuit)" for by in COMPUTED},
+}
+"""What parts are ranked by, in words."""
 BOTH = "both"
 """Heads and MLPs in one ranking."""
 RANDOM = "random"
@@ -93,6 +104,11 @@ class Ranking:
     def has(self, units: Sequence[Unit]) -> bool:
         """Whether it ranks all of these parts, and there are any."""
         return bool(units) and {*units} <= {*self.units}
+
+
+def told(by: str) -> str:
+    """What parts are ranked by, for a sentence."""
+    return WORDS.get(by, by.replace("_", " "))
 
 
 def places(units: Sequence[Unit], kind: str) -> list[int]:

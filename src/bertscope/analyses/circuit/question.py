@@ -9,7 +9,7 @@ from bertscope.core.config import check_choices, check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Input, Question
-from bertscope.core.ranking import COMPUTED, ComputedRanking, RanksBy
+from bertscope.core.ranking import COMPUTED, WORDS, ComputedRanking, RanksBy
 from bertscope.core.scoring import Scoring
 
 Kind = Literal["head", "mlp", "both"]
@@ -85,15 +85,8 @@ circuit = Question(
     },
     words={
         "kind": {"head": "heads", "mlp": "MLPs", "both": "heads and MLPs"},
-        "ranking": {
-            "loss": "rise of the loss",
-            "kl": "divergence",
-            "integrated": "integrated gates",
-            "ablate_loss": "rise of the loss (stored ablate)",
-            "importance": "importance (stored)",
-            "graft_needed": "graft: needed",
-            "graft_enough": "graft: enough",
-        },
+        "ranking": WORDS,
+        "other": WORDS,
         "verdict": {"as_good": "as good"},
     },
     compared="the share of heads that the smallest circuit keeps",

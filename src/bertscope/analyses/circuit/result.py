@@ -17,6 +17,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.ranking import MISSED, RANDOM, Ranking
+from bertscope.core.ranking import told as told_by
 from bertscope.core.reliability import ENOUGH
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent, points, sure
@@ -114,12 +115,12 @@ def _reliabilities(reliability: pd.DataFrame) -> list[Number]:
 
 def _notes(task: Task, found: Found) -> list[str]:
     notes = [
-        f"ranking of {PLURAL[row.kind]} by {_told(row.ranking)}: split-half reliability {row.pearson:.2f}; under "
+        f"ranking of {PLURAL[row.kind]} by {told_by(row.ranking)}: split-half reliability {row.pearson:.2f}; under "
         f"{ENOUGH} it is mostly noise"
         for row in found.reliability.itertuples() if row.pearson < ENOUGH
     ]  # fmt: skip
     notes += [
-        f"the ranking by {_told(one.by)} was measured on the test set, which is scored here: its curve is flattered"
+        f"the ranking by {told_by(one.by)} was measured on the test set, which is scored here: its curve is flattered"
         for one in found.rankings if one.saw_test_set_of(task.name)
     ]  # fmt: skip
     if found.missed is not None and found.missed > MISSED:
@@ -131,10 +132,6 @@ def _notes(task: Task, found: Found) -> list[str]:
     if found.areas["faithful_area"].isna().any():
         notes.append("with all parts of a kind off nothing changes: there is no faithfulness to speak of")
     return notes
-
-
-def _told(ranking: str) -> str:
-    return circuit.words["ranking"].get(ranking, ranking.replace("_", " "))
 
 
 def _figures(task: Task, found: Found, config: CircuitConfig, chance: float) -> list[Figure]:
@@ -191,8 +188,8 @@ def sentence(result: Result) -> Statement | None:
     size = Estimate.of(row["kept"], row["kept_low"], row["kept_high"])
     change = Estimate.of(row["change"], row["low"], row["high"])
     told = (
-        f"By {_told(row['ranking'])}, {sure(size, lambda value: f'{value:.0f}')} of {row['of']} {PLURAL[kind]} keep "
-        f"the validation set's score within {SHARE:.0%} of the skill above chance, the others off "
+        f"By {told_by(row['ranking'])}, {sure(size, lambda value: f'{value:.0f}')} of {row['of']} {PLURAL[kind]} "
+        f"keep the validation set's score within {SHARE:.0%} of the skill above chance, the others off "
         f"({result.subject['mode']}); on test the score changes by {sure(change, points)} points: "
         f"{in_words(change, row['margin'])}."
     )

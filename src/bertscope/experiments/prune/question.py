@@ -9,6 +9,7 @@ from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Input, Question
+from bertscope.core.ranking import WORDS
 from bertscope.core.scoring import Scoring
 
 METHODS = {"s": "structured", "m": "magnitude"}
@@ -90,7 +91,7 @@ prune = Question(
     },
     words={
         "phase": {"heads_and_mlps": "heads and MLPs", "mlps": "MLPs"},
-        "order": {"kl": "divergence", "loss": "rise of the loss", "integrated": "integrated gates"},
+        "order": WORDS,
     },
     compared="the share of the blocks' weights that still does the task",
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning",

@@ -15,6 +15,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.intervals import drawn_number
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
+from bertscope.core.ranking import told as told_by
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent, sure
 from bertscope.core.units import Unit, columns
@@ -106,13 +107,9 @@ def _by_order(order: str, seen: bool) -> list[str]:
     """What is to be known of an order that isn't the paper's."""
     if order == "recomputed":
         return []
-    told = "in random order" if order == "random" else f"by {_told(order)}, which is measured once"
+    told = "in random order" if order == "random" else f"by {told_by(order)}, which is measured once"
     flattered = "; it was measured on the test set, whose score is flattered" if seen else ""
     return [f"parts go {told}{flattered}"]
-
-
-def _told(order: str) -> str:
-    return prune.words["order"].get(order, order.replace("_", " "))
 
 
 def _misses(above: Number) -> list[str]:
@@ -143,7 +140,7 @@ def sentence(result: Result) -> Statement | None:
     left, above = result["left"], result["above_bar"]
     (full,), (pruned,) = (result.numbers(key="score", arm=arm) for arm in ("full", "pruned"))
     share = sure(Estimate.of_number(left), percent)
-    order = f", order: {_told(result.subject['order'])}" if "order" in result.subject else ""
+    order = f", order: {told_by(result.subject['order'])}" if "order" in result.subject else ""
     score, whole = (sure(Estimate.of_number(one)) for one in (pruned, full))
     told = (
         f"{share} of the blocks' weights still do the task by the validation set; on test they score {score}, "
