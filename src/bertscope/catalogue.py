@@ -64,6 +64,11 @@ _KINDS = {
     "task": Kind(open="bertscope.data.read:read_task", root="bertscope.data.read:task_root"),
     "examples": Kind(open="bertscope.data.corpus:read_examples", root="bertscope.data.corpus:examples_root"),
     "data": Kind(open="bertscope.data.corpus:read_data", root="bertscope.data.corpus:data_root"),
+    "pairs": Kind(
+        open="bertscope.data.minimal:read_pairs",
+        root="bertscope.data.minimal:pairs_root",
+        reading="bertscope.data.pair_options:PairDataOptions",
+    ),
     "states": Kind(
         open="bertscope.models.states_store:open_store",
         accept="bertscope.models.load:accept_states",
