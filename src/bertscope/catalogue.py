@@ -23,6 +23,8 @@ _ENTRIES = (
     Entry("bertscope.analyses.explain", "Which words made this prediction?", "rows"),
     Entry("bertscope.analyses.errors", "Where does the model go wrong?", "rows"),
     Entry("bertscope.analyses.graft", "Where does what fine-tuning taught live?", "parts"),
+    Entry("bertscope.analyses.patch", "Which activation carries the difference between two texts?", "parts"),
+    Entry("bertscope.analyses.minimal_pairs", "Is the good text of a pair the likelier one?", "rows"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
     Entry("bertscope.analyses.circuit", "How few parts do what the whole model does?", "parts"),
     Entry("bertscope.analyses.versus", "What does another model fix and break?", "rows"),
@@ -65,6 +67,11 @@ _KINDS = {
     "task": Kind(open="bertscope.data.read:read_task", root="bertscope.data.read:task_root"),
     "examples": Kind(open="bertscope.data.corpus:read_examples", root="bertscope.data.corpus:examples_root"),
     "data": Kind(open="bertscope.data.corpus:read_data", root="bertscope.data.corpus:data_root"),
+    "pairs": Kind(
+        open="bertscope.data.minimal:read_pairs",
+        root="bertscope.data.minimal:pairs_root",
+        reading="bertscope.data.pair_options:PairDataOptions",
+    ),
     "states": Kind(
         open="bertscope.models.states_store:open_store",
         accept="bertscope.models.load:accept_states",

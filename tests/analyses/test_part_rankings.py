@@ -13,6 +13,7 @@ from bertscope.analyses.circuit.question import CircuitConfig, circuit
 from bertscope.analyses.graft.question import graft
 from bertscope.analyses.importance.question import importance
 from bertscope.analyses.part_rankings import rank_parts
+from bertscope.analyses.patch.question import patch
 from bertscope.analyses.without_parts import WithoutParts
 from bertscope.core.errors import UserError
 from bertscope.core.ranking import COMPUTED, Ranking, places, stored_rankings
@@ -113,6 +114,22 @@ def test_the_head_that_differs_from_the_base_comes_first_by_graft(pocket):
         assert rows["head:2.3"] == 1 and (rows.drop("head:2.3") == 2).all()
     with pytest.raises(UserError, match="found nothing to rank parts by; see its notes"):
         circuit(model, planted_task(), FEW, rankings=graft(planted(pocket.tokenizer), model, planted_task(), **quick))
+
+
+def test_the_heads_that_carry_the_word_come_first_by_patch(pocket):
+    model = planted(pocket.tokenizer)
+    pairs = [(f"{good} the old {rest}", f"{bad} the old {rest}") for rest in ("house", "road", "water")
+             for good, bad in (("good", "bad"), ("sad", "happy"), ("kind", "cruel"), ("poor", "fine"))]  # fmt: skip
+    patched = patch(model, pairs, units=["head", "mlp", "head_at"], repeats=100, permutations=99)
+    result = circuit(model, planted_task(), replace(FEW, by=(), mode="zero", steps=8), rankings=patched)
+    parts = result.tables["parts"]
+    for by in ("patch_denoise", "patch_noise"):
+        ranked = parts[(parts["ranking"] == by) & (parts["kind"] == "head")].set_index("unit")["value"]
+        assert set(ranked.nlargest(2).index) == set(NEEDED) and ranked.drop(list(NEEDED)).abs().max() < 1e-6
+        (size,) = result.numbers(key="size", kind="head", ranking=by)
+        assert size.value == 2
+    assert set(result.tables["reliability"]["split"]) == {"pairs"}
+    assert not any("measured on the test set" in note for note in result.notes)
 
 
 def test_rankings_agree_with_themselves_and_as_spearman_has_it(tiny, task):

@@ -29,6 +29,7 @@ from bertscope.study.runner import run_steps
 _DATA_HELP = {
     "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
     "data": "A task, or texts without labels: a treebank (.conllu), FrameNet, a text file.",
+    "pairs": "demo/minimal, a file with columns good and bad (or clean and corrupted), BLiMP, or texts with --swap.",
     "examples": "A task (its test set is read), a treebank (.conllu), FrameNet, or a text file.",
 }
 _ALSO_TRAINED_ON = " Also SQuAD's JSON, demo/qa, or a treebank (.conllu)."
@@ -59,7 +60,7 @@ def _command(question: Question) -> Callable[..., None]:
         *named: str, on: str | None = None, config: Any = None, data: Any = None, models: Any = None, run: Any = None,
         **further: str | tuple[str, ...] | None,
     ) -> None:  # fmt: skip
-        data, run = data or DataOptions(), run or RunOptions()
+        data, run = data or reading(), run or RunOptions()
         settings, base = config or question.config(), models.base if models else None
         read: tuple[Any, dict[str, Any]] = (on, data.given())
         if question.takes_text:
@@ -70,6 +71,7 @@ def _command(question: Question) -> Callable[..., None]:
     flat = Parameter(name="*")
     positional = _positional(question)
     reads = question.asked_of[question.reads].kind if question.reads else None
+    reading: Any = registry.reading_options(reads) if reads else DataOptions
     also = _ALSO_TRAINED_ON if question.name == "finetune" else _OR_A_TEXT if question.takes_text else ""
     on: Any = str | None if question.takes_text else str
     of_models = registry.is_model(question.asked_of[question.named[0]].kind)
@@ -80,7 +82,7 @@ def _command(question: Question) -> Callable[..., None]:
             for name, one in question.flags.items()
         },
         **({"config": Annotated[question.config, flat]} if fields(question.config) else {}),
-        **({"data": Annotated[DataOptions, Parameter(name="*", group="How the data is read")]} if reads else {}),
+        **({"data": Annotated[reading, Parameter(name="*", group="How the data is read")]} if reads else {}),
         **(
             {"models": Annotated[ModelOptions, Parameter(name="*", group="How models are read")]} if of_models else {}
         ),

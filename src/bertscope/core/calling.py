@@ -161,7 +161,7 @@ def _reading(question: Question) -> dict[str, tuple[Any, Any]]:
     """How data is read, where it reads any: defaults and types. A setting of the same name comes first."""
     if question.reads is None:
         return {}
-    options = registry.resolve(registry.SERVICES["reading_options"])
+    options = registry.reading_options(question.asked_of[question.reads].kind)
     hints, taken = get_type_hints(options), {*question.asked_of, *_settings(question)}
     return {one.name: (one.default, hints[one.name]) for one in fields(options) if one.name not in taken}
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from bertscope.core.row_card import RowFact
     from bertscope.core.statement import Statement
 
-DATA = ("task", "examples", "data")
-"""Kinds of what is read: a task, texts, or either."""
+DATA = ("task", "examples", "data", "pairs")
+"""Kinds of what is read: a task, texts, either, or minimal pairs."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Input:
     """Something that a question is asked of."""
 
     kind: str
-    """One of those that the catalogue knows: model, scorer, task, examples, data, states, result, map_labels."""
+    """One of those that the catalogue knows: model, scorer, task, examples, data, pairs, states, result ..."""
     many: bool = False
     """Whether there may be several: a step has them as `models.0`, `models.1` ..."""
     flag: str = ""
@@ -50,6 +50,8 @@ class Input:
 
 
 MODEL, TASK, EXAMPLES, EITHER = Input("model"), Input("task"), Input("examples"), Input("data")
+PAIRS = Input("pairs")
+"""Minimal pairs of texts: a clean and a corrupted one each."""
 SCORER = Input("scorer")
 """A model, or an ONNX file: whatever answers."""
 MODELS, RESULTS, STATES = Input("model", many=True), Input("result", many=True), Input("states", many=True)
@@ -127,8 +129,8 @@ class Question:
 
     @property
     def name(self) -> str:
-        """Its folder's."""
-        return self.module.removesuffix(".question").rpartition(".")[2]
+        """Its folder's, with hyphens for underscores."""
+        return self.module.removesuffix(".question").rpartition(".")[2].replace("_", "-")
 
     @property
     def line(self) -> str:

@@ -32,6 +32,8 @@ WORDS = {
     "importance": "importance (stored)",
     "graft_needed": "graft: needed",
     "graft_enough": "graft: enough",
+    "patch_denoise": "patch: denoise",
+    "patch_noise": "patch: noise",
     **{f"circuit_{by}": f"{by} (stored circuit)" for by in COMPUTED},
 }
 """What parts are ranked by, in words."""
@@ -52,8 +54,9 @@ class RanksBy:
     """Only the rows with these values."""
     reliability: Mapping[str, str] = field(default_factory=dict)
     """What the headline number `reliability` is of, beside the kind of part."""
-    split: Literal["validation", "test"] = "test"
-    """The rows on which it was measured. A ranking of the test set flatters itself where that is scored."""
+    split: Literal["validation", "test", "pairs"] = "test"
+    """The rows on which it was measured; pairs of texts are others than the task's. A ranking of the test set
+    flatters itself where that is scored."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ class Entry:
     """A question's line in the catalogue."""
 
     folder: str
-    """The package, or module, that declares it; its last word is the name."""
+    """The package, or module, that declares it; its last word is the name, with hyphens for underscores."""
     line: str
     """The question it answers, as help and the page's headings print it."""
     group: Group | None = None
@@ -32,7 +32,7 @@ class Entry:
 
     @property
     def name(self) -> str:
-        return self.folder.rpartition(".")[2]
+        return self.folder.rpartition(".")[2].replace("_", "-")
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class Kind:
     accept: str = ""
     """What does that where users give something else than what a step has stored: a model, of which hidden states
     are to be had."""
+    reading: str = ""
+    """How it is read, as a dataclass of options, where that is data read otherwise than tasks are."""
     folder: str = ""
     """What a folder that holds one is by its seal; none where it is no folder of ours. No target."""
 
@@ -68,6 +70,11 @@ def fill(questions: Mapping[str, Entry], kinds: Mapping[str, Kind], services: Ma
 def is_model(kind: str) -> bool:
     """Whether things of that kind are models: what a step keeps as a model serves as one."""
     return kind in KINDS and KINDS[kind].folder == "model"
+
+
+def reading_options(kind: str) -> type:
+    """The options that say how data of that kind is read, as commands and calls have them."""
+    return resolve(KINDS[kind].reading or SERVICES["reading_options"])
 
 
 def find(name: str) -> Question:

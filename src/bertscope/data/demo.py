@@ -7,7 +7,7 @@ are is known here; the grammar that makes the sentences is loaded when they are 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from random import Random
@@ -53,6 +53,25 @@ _RECIPES: Mapping[str, _Recipe] = {
     "demo/choice": _Recipe((900, 200, 400), "choices", metric="accuracy"),
     "demo/corpus": _Recipe((2000, 500, 1000), "unlabelled"),
 }
+
+
+@dataclass(frozen=True)
+class _Paired:
+    """How minimal pairs are made: by `data/language/minimal.py`."""
+
+    sizes: tuple[int, int, int]
+    notes: tuple[str, ...] = ()
+    """What a reader of results must know."""
+    version: int = 1
+
+
+PAIRED: Mapping[str, _Paired] = {
+    "demo/minimal": _Paired(
+        (600, 150, 600), ("of sentiment and always_never neither text is wrong: which of them is clean was drawn",)
+    ),
+    "demo/minimal-entailment": _Paired((600, 150, 600), ("neither text is wrong: which of them is clean was drawn",)),
+}
+"""Minimal pairs, which are no task."""
 NAMES = tuple(_RECIPES)
 """All that `demo/...` can be."""
 _SPLITS = ("train", "validation", "test")
@@ -95,7 +114,44 @@ def identity(name: str) -> str:
     return f"{name}-{_recipe(name).version}"
 
 
+def pairs(name: str, split: str, seed: int = 0) -> tuple[tuple[Examples, Examples], tuple[str, ...]]:
+    """One split of minimal pairs, the clean and the corrupted texts, and what each pair is about."""
+    if split not in _SPLITS:
+        raise UserError(f"{name} has no split {split!r}; {did_you_mean(split, _SPLITS)}")
+    return _paired(name, seed)[split]
+
+
+def pairs_identity(name: str) -> str:
+    """What they hold, apart from their seed."""
+    return f"{name}-{PAIRED[name].version}"
+
+
+@lru_cache(maxsize=4)
+def _paired(name: str, seed: int) -> dict[str, tuple[tuple[Examples, Examples], tuple[str, ...]]]:
+    from bertscope.data.language import minimal
+    from bertscope.data.language.sentence import examples as annotated
+
+    random, seen, splits = Random(f"{name} {seed}"), set[str](), {}
+    for split, n in zip(_SPLITS, PAIRED[name].sizes, strict=True):
+        drawn = minimal.pairs(name, split, n, random, seen)
+        sides = []
+        for side, rows in enumerate(([pair.clean for pair in drawn], [pair.corrupted for pair in drawn])):
+            label = np.array([row.label for row in rows], np.int64) if rows[0].second else None
+            found = annotated(split, rows, label)
+            assert found.words is not None
+            changed = tuple(
+                tuple("changed" if place == pair.at else "" for place in range(len(words)))
+                for pair, words in zip(drawn, found.words, strict=True)
+            )
+            answers = tuple(pair.answers[side] for pair in drawn)
+            sides.append(replace(found, marks={**found.marks, "changed": changed}, columns={"answer": answers}))
+        splits[split] = ((sides[0], sides[1]), tuple(pair.phenomenon for pair in drawn))
+    return splits
+
+
 def _recipe(name: str) -> _Recipe:
+    if name in PAIRED:
+        raise UserError(f"{name} holds minimal pairs, which are no task; ask minimal-pairs or patch of it")
     if name not in _RECIPES:
         raise UserError(f"no demo task {name!r}; {did_you_mean(name, _RECIPES, cutoff=0.7)}")
     return _RECIPES[name]

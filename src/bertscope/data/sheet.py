@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -73,20 +74,28 @@ def clean(table: Table, columns: Columns, bad: BadRows) -> Sheet:
         roles.append((columns.pair, "--text-pair", "text"))
     if columns.id is not None:
         roles.append((columns.id, "--id", "id"))
-    cells = [table.column(name, flag) for name, flag, _ in roles]
-    usable = np.ones(len(table), dtype=bool)
-    for column, (name, flag, role) in zip(cells, roles, strict=True):
-        for wrong, reason, message in _problems(table, column, name, flag, role):
-            rows = [row for row in wrong if usable[row]]  # a row is left out for one reason only
-            if rows:
-                bad.refuse(reason, message, len(rows))
-                usable[rows] = False
-    at = np.flatnonzero(usable)
-    kept = [tuple(column[i] or "" for i in at) for column in cells]
+    at, kept = usable(table, roles, bad)
     values = kept.pop(0) if columns.label else ()
     ids = kept.pop() if columns.id is not None else None
     text, *pair = kept
     return Sheet(table, columns.label, at, text, pair[0] if pair else None, values, ids, columns.further)
+
+
+def usable(
+    table: Table, roles: Sequence[tuple[str, str, str]], bad: BadRows
+) -> tuple[np.ndarray, list[tuple[str, ...]]]:
+    """The rows of which all of these columns can be read, and the columns there. Each is said by its name, the option
+    that names it, and what it holds: a text, a label, an id."""
+    cells = [table.column(name, flag) for name, flag, _ in roles]
+    good = np.ones(len(table), dtype=bool)
+    for column, (name, flag, role) in zip(cells, roles, strict=True):
+        for wrong, reason, message in _problems(table, column, name, flag, role):
+            rows = [row for row in wrong if good[row]]  # a row is left out for one reason only
+            if rows:
+                bad.refuse(reason, message, len(rows))
+                good[rows] = False
+    at = np.flatnonzero(good)
+    return at, [tuple(column[i] or "" for i in at) for column in cells]
 
 
 def _problems(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.limits import LARGEST_WHOLE
+from bertscope.data.table_files import read_text
 
 GENDER = """
     she/he herself/himself woman/man women/men girl/boy girls/boys lady/gentleman ladies/gentlemen female/male
@@ -73,6 +76,26 @@ class Swap:
     def words(self, row: tuple[str, ...]) -> tuple[str, ...]:
         """The marked words of one text, exchanged one by one: as many as before."""
         return tuple(self(word, " ".join(row[place + 1 : place + 3])) for place, word in enumerate(row))
+
+
+def words_of(given: Sequence[str]) -> list[str]:
+    """The pairs of words that are meant: pairs themselves, those of a file, with one on each line, or none, which
+    stands for `GENDER`, where that is all that is said."""
+    if tuple(given) == ("gender",):
+        return []
+    found = list[str]()
+    for one in given:
+        if not Path(one).is_file():
+            found.append(one)
+            continue
+        lines = [line.strip() for line in read_text(Path(one), LARGEST_WHOLE).splitlines()]
+        pairs = [line for line in lines if line and not line.startswith("#")]
+        if not pairs:
+            raise UserError(f"{one} has no words to exchange; write a pair such as she/he on each line")
+        found += pairs
+    for one in found:
+        _pair(one)
+    return found
 
 
 def swapped(examples: Examples, pairs: Sequence[str] = ()) -> tuple[np.ndarray, Examples]:

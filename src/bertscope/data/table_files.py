@@ -111,6 +111,12 @@ def _jsonl(path: Path, bad: BadRows) -> Table:
     return _objects(path, ((line, parse_json(content), len(content)) for line, content in contents), "line", bad)
 
 
+def read_json_lines(path: Path, text: str, bad: BadRows) -> Table:
+    """The same of a file that is held already, such as one of a zip."""
+    contents = ((line, content) for line, content in enumerate(text.split("\n"), 1) if content.strip())
+    return _objects(path, ((line, parse_json(content), len(content)) for line, content in contents), "line", bad)
+
+
 def _array(path: Path, bad: BadRows) -> Table:
     """Read a file with a JSON array of objects; the first one's keys are the columns."""
     return _objects(path, ((number, row, 0) for number, row in enumerate(read_array(path), start=1)), "row", bad)

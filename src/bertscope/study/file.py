@@ -26,6 +26,7 @@ KEYS = {
     "base": "What models whose origin isn't recorded were fine-tuned from: a folder, or a hub id.",
     "tasks": "What it is fine-tuned on and asked about.",
     "corpus": "Texts for questions that need no labels: a treebank, FrameNet, plain text.",
+    "pairs": "Minimal pairs for questions that are asked of those: `demo/minimal`, or a file of them.",
     "seeds": "Of the trainings: experiments use all of them, `tuned` and other single trainings the first.",
     "training": "How every training is done: `recipe`, `epochs`, `learning_rate`.",
     "root": "The folder in which tasks known by name lie; from the hub otherwise.",

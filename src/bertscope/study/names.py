@@ -20,6 +20,7 @@ from bertscope.core.planning import root as root_of
 from bertscope.core.question import Question
 from bertscope.core.step import Root, Step
 from bertscope.data.options import TaskOptions
+from bertscope.data.pair_options import PairOptions
 from bertscope.data.tasks import declared
 from bertscope.study.located_yaml import Located
 
@@ -107,7 +108,7 @@ class Names:
         settings_of(registry.find("finetune"), self.training)  # refuses what can't work
         self.data = {
             name: Sources(name, located.several(), self._data_root)
-            for name, located in _declared(keys, ("tasks", "corpus"), "data").items()
+            for name, located in _declared(keys, ("tasks", "corpus", "pairs"), "data").items()
         }
         self.models: dict[str, Named] = {}
         for name, located in _declared(keys, ("model",), "models").items():
@@ -141,14 +142,15 @@ class Names:
 
     def _data_root(self, kind: str, located: Located, limit: Located | None = None) -> Root:
         keys = located.value if isinstance(located.value, dict) else {"source": located}
-        known = [field.name for field in fields(TaskOptions)]
+        reading = _READING.get(kind, TaskOptions)
+        known = [field.name for field in fields(reading)]
         Located(keys, located.where).mapping("a data set", ["source", *known])
         if "source" not in keys:
             raise located.wrong("a data set needs its source: source: reviews.csv")
         source = keys["source"].word("a data set's source")
         given = {key: one for key, one in self.reading.items() if key != "root" or declared(source.partition("@")[0])}
         given |= {key: one for key, one in keys.items() if key != "source"} | ({"limit": limit} if limit else {})
-        return self._once(kind, source, {key: _option(key, one) for key, one in given.items()}, located)
+        return self._once(kind, source, {key: _option(key, one, reading) for key, one in given.items()}, located)
 
     def _once(self, kind: str, source: str, options: dict[str, Any], located: Located) -> Root:
         key = repr((kind, source, sorted(options.items())))
@@ -173,6 +175,7 @@ _NEEDS = {
     ("model", "model"): "add one: model: pocket",
     ("model", "tuned"): "it is model fine-tuned on tasks: add both, such as model: pocket and tasks: demo/sentiment",
     ("data", "tasks"): "add some: tasks: demo/sentiment",
+    ("data", "pairs"): "add some: pairs: demo/minimal",
     ("data", "corpus"): "add some: tasks: demo/sentiment, or corpus: demo/corpus",
 }
 """What the file has to say for a question to be asked of a model, or on data, that it is asked of if nothing else is
@@ -195,9 +198,13 @@ def settings_of(question: Question, given: Mapping[str, Located]) -> Any:
         raise blamed[0].wrong(str(error)) from error
 
 
-def _option(key: str, located: Located) -> Any:
+_READING: Mapping[str, type] = {"pairs": PairOptions}
+"""How data is read that isn't read as tasks are."""
+
+
+def _option(key: str, located: Located, reading: type) -> Any:
     """How data is read, in one respect."""
-    value = _fitted(key, located, get_type_hints(TaskOptions)[key])
+    value = _fitted(key, located, get_type_hints(reading)[key])
     with located.blamed():
         if key == "root" and value is not None and not Path(value).is_dir():
             raise UserError(f"no folder {value}; root is the one in which tasks known by name lie")

@@ -116,7 +116,7 @@ def _read(located: Located, name: str, names: Names, answers: Mapping[str, Answe
     question = registry.find(name)
     further, reads = question.flags, question.reads
     own = [one.name for one in fields(question.config)]
-    read_keys = ["on"] * (reads is not None) + ["limit"] * (reads == "examples")
+    read_keys = ["on"] * (reads is not None) + ["limit"] * (reads in ("examples", "pairs"))
     keys = located.mapping(name, ["of", *read_keys, "sweep", *further, *own])
     given = _of_all_trainings(own, located, names) | {key: one for key, one in keys.items() if key in own}
     configs = [settings_of(question, given | swept) for swept in _sweep(keys.get("sweep"))]
@@ -126,7 +126,8 @@ def _read(located: Located, name: str, names: Names, answers: Mapping[str, Answe
         if key in keys
     }
     of = keys.get("of") or _default_models(question, located, names)
-    on = keys.get("on") or Located("tasks" if "tasks" in names.data else "corpus", located.where)
+    usual = "pairs" if reads == "pairs" else "tasks" if "tasks" in names.data else "corpus"
+    on = keys.get("on") or Located(usual, located.where)
     if not on.several():
         raise on.wrong(f"{name} is asked on nothing; name some data")
     for models in _side_by_side(question, of, names.models if registry.is_model(_kind(question)) else answers):

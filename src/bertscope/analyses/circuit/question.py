@@ -63,8 +63,8 @@ circuit = Question(
         "rankings": Input(
             "result",
             many=True,
-            flag="Folders of stored results that rank the model's heads or MLPs (ablate, graft, importance ...): "
-            "their orders are followed too.",
+            flag="Folders of stored results that rank the model's heads or MLPs (ablate, graft, importance, patch "
+            "...): their orders are followed too.",
         )
     },
     scoring=Scoring(),

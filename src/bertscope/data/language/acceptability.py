@@ -33,13 +33,24 @@ def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
 
 def _agreement(right: bool, random: Random, seen: set[str]) -> Sentence:
     while True:
-        sentence = realise(_distant(Speaker(random)))
+        sentence, at = distant_agreement(random)
         if not right:
-            [at] = [at for at, form in enumerate(sentence.words) if _finite(sentence, at, form)]
-            sentence = respelled(sentence, at, _OTHER_NUMBER[sentence.words[at]])
+            sentence = disagreeing(sentence, at)
         if sentence.text not in seen:
             seen.add(sentence.text)
             return sentence
+
+
+def distant_agreement(random: Random) -> tuple[Sentence, int]:
+    """A sentence with another noun between the subject and the verb, and where the verb stands that agrees."""
+    sentence = realise(_distant(Speaker(random)))
+    [at] = [at for at, form in enumerate(sentence.words) if _finite(sentence, at, form)]
+    return sentence, at
+
+
+def disagreeing(sentence: Sentence, at: int) -> Sentence:
+    """The same with that verb in the other number."""
+    return respelled(sentence, at, _OTHER_NUMBER[sentence.words[at]])
 
 
 def _finite(sentence: Sentence, at: int, form: str) -> bool:

@@ -8,17 +8,17 @@ The label follows from these three, and from none of them alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import product
 from random import Random
-from typing import Literal
+from typing import Literal, get_args
 
 from bertscope.data.language.lexicon import NAMES, TEXTS, Noun, named
 from bertscope.data.language.pairs import matched
 from bertscope.data.language.realise import realise
 from bertscope.data.language.senses import TRANSITIVE, Sense
-from bertscope.data.language.sentence import Row
+from bertscope.data.language.sentence import Row, differing
 from bertscope.data.language.synonyms import ACTIONS, in_other_words
 from bertscope.data.language.syntax import Adjunct, Clause, NounPhrase
 
@@ -29,6 +29,9 @@ Statement = Literal["strong", "weak", "other"]
 _Signed = tuple[Statement, bool]
 """A claim, and whether it is affirmed."""
 _Say = Callable[[Statement, bool], Clause]
+Flip = Literal["once_never", "a_no", "kind"]
+FLIPS: tuple[Flip, ...] = get_args(Flip)
+"""What one word can change: that it happened, that anybody did it, or to what."""
 
 
 def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
@@ -72,6 +75,33 @@ def _row(label: int, random: Random) -> Row:
         other = realise(in_other_words(_arranged(say(*second), random), random, 0.5))
         if one.text != other.text:
             return Row(one, other, label, kind=family.__name__)
+
+
+def flip(phenomenon: Flip, random: Random) -> tuple[Row, Row, int]:
+    """Two rows that differ in a single word, which their labels hang on, and where it stands in both, counted through
+    the two texts."""
+    families, denied = _FLIPPED[phenomenon]
+    while True:
+        kept, one = random.choice(_SIGNED), random.choice(_SIGNED)
+        other = (one[0], not one[1]) if denied else (random.choice(_CLAIMS), one[1])
+        second = random.random() < 0.5
+        labels = [_follows(kept, new) if second else _follows(new, kept) for new in (one, other)]
+        if labels[0] == labels[1]:
+            continue
+        say = random.choice(families)(random)
+        same = realise(in_other_words(_arranged(say(*kept), random), random, 0.5))
+        how = _arranged(say(*one), random)
+        changed = [
+            realise(replace(say(*new), passive=how.passive, time_first=how.time_first)) for new in (one, other)
+        ]
+        places = differing(*changed)
+        if len(places) != 1 or same.text in (changed[0].text, changed[1].text):
+            continue
+        first, last = (
+            Row(*((same, new) if second else (new, same)), LABELS.index(label))
+            for new, label in zip(changed, labels, strict=True)
+        )
+        return first, last, places[0] + (len(same.words) if second else 0)
 
 
 def _arranged(clause: Clause, random: Random) -> Clause:
@@ -148,6 +178,13 @@ def _quantified(random: Random, words: tuple[str, str], strong: NounPhrase, weak
 
 
 _FAMILIES = (_between_people, _about_things, _existential, _universal)
+_FLIPPED: Mapping[Flip, tuple[tuple[Callable[[Random], _Say], ...], bool]] = {
+    "once_never": ((_between_people, _about_things), True),
+    "a_no": ((_existential,), True),
+    "kind": ((_about_things, _existential), False),
+}
+"""What a word can change: the families that have it, and whether it denies what was said."""
+_SIGNED: tuple[_Signed, ...] = tuple(product(_CLAIMS, (True, False)))
 _ROOMS = tuple(
     Adjunct("in", NounPhrase(room))
     for room in named("garden kitchen library church office hall park street", "place")

@@ -174,6 +174,13 @@ def exchanged(sentence: Sentence, at: int) -> Sentence:
     )
 
 
+def differing(one: Sentence, other: Sentence) -> list[int]:
+    """The places at which two sentences of as many words have another one; all, of others."""
+    if len(one.words) != len(other.words):
+        return [*range(max(len(one.words), len(other.words)))]
+    return [at for at, (word, new) in enumerate(zip(one.words, other.words, strict=True)) if word != new]
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One example of a task."""

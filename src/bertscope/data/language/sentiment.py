@@ -65,6 +65,8 @@ _SONGS = _aspects("songs", "good great brilliant charming", "bad weak dull dread
 _CHARACTERS = _aspects("characters", "good interesting charming clever", "bad dull silly weak", "were")
 
 _VISIT = ("this time", "last night", "in my opinion", "on our first visit", "on the whole")
+_TIMELESS = ("in my opinion", "on the whole")
+"""Openers that go with always and never too."""
 _FILM = ("this time", "to me", "in my opinion", "in the end", "on the whole")
 _SCENES = (
     _Scene(_VISIT, _MEALS + _DRINKS + _SERVICE + _OWNER + _STAFF),
@@ -104,6 +106,20 @@ def rows(split: str, n: int, random: Random, seen: set[str]) -> list[Row]:
     return found
 
 
+def one_clause(
+    split: str, positive: bool, negated: bool, random: Random, degree: str | None = None
+) -> tuple[Sentence, int, tuple[str, ...]]:
+    """A review of a single clause, where its adjective stands, and the adjectives that would turn it round. `degree`
+    is the word before the adjective, if it isn't to be drawn."""
+    aspect = random.choice(random.choice(_SCENES if split == "test" else _SCENES_FOR_TRAINING).aspects)
+    review = _Review(random)
+    clause = body = review.clause(aspect, positive, negated, degree)
+    if random.random() < 0.6:
+        body = review.opened(random.choice(_TIMELESS + _OPINIONS), clause)
+    sentence = finish(body, review.elements, capital=False)
+    return sentence, clause.root.at, aspect.bad if clause.root.form in aspect.good else aspect.good
+
+
 def _sentence(scene: _Scene, construction: str, positive: bool, random: Random) -> Sentence:
     review = _Review(random)
     if construction == "contrast":
@@ -127,9 +143,9 @@ class _Review:
         """One clause, or two that agree, of which at most one is negated."""
         random = self.random
         one, other = random.sample(scene.aspects, 2)
-        clauses = [self._clause(one, positive, negated)]
+        clauses = [self.clause(one, positive, negated)]
         if random.random() < 0.5:
-            clauses.append(self._clause(other, positive, False))
+            clauses.append(self.clause(other, positive, False))
             random.shuffle(clauses)
         if len(clauses) == 1:
             return clauses[0]
@@ -146,12 +162,12 @@ class _Review:
         if form == "despite":
             # A noun phrase has no room for a negation. One in the main clause only would give both adjectives the
             # polarity that the label hasn't, and so give the label away.
-            main = self._clause(one, positive, False)
+            main = self.clause(one, positive, False)
             aside = self._despite(other, not positive)
             words = aside.under(main.root, "obl")
             return Phrase(main.root, [*main.words, *words] if main_first else [*words, _comma(main), *main.words])
-        main = self._clause(one, positive, random.random() < 0.4)
-        aside = self._clause(other, not positive, random.random() < 0.4)
+        main = self.clause(one, positive, random.random() < 0.4)
+        aside = self.clause(other, not positive, random.random() < 0.4)
         if form == "but":
             joint = [_comma(main), Word("but", "CCONJ").under(main.root, "cc")]
             return Phrase(aside.root, [*aside.words, *joint, *main.under(aside.root, "conj")])
@@ -186,9 +202,11 @@ class _Review:
         body.root.under(verb, "ccomp")
         return Phrase(verb, [subject, *(Word(each, "AUX").under(verb, "aux") for each in modal), verb, *content])
 
-    def _clause(self, aspect: _Aspect, positive: bool, negated: bool) -> Phrase:
+    def clause(self, aspect: _Aspect, positive: bool, negated: bool, degree: str | None = None) -> Phrase:
+        """Something was good or bad; `degree` is what stands before the adjective, drawn unless it is given."""
         adjective = Word(self.random.choice(aspect.good if positive != negated else aspect.bad), "ADJ")
-        degree = self.random.choice(_NEGATIONS if negated else _INTENSIFIERS)
+        if degree is None:
+            degree = self.random.choice(_NEGATIONS if negated else _INTENSIFIERS)
         subject = self._judged(aspect, adjective)
         be = Word(aspect.verb, "AUX").under(adjective, "cop")
         words = [*subject.under(adjective, "nsubj"), be, *_degree(degree.split(), adjective), adjective]
