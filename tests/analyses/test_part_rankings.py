@@ -22,7 +22,7 @@ from bertscope.data.task import Task
 from bertscope.experiments.prune.question import prune
 from bertscope.models.load import load
 from own_task import own_task
-from planted_task import planted
+from planted_task import NEEDED, planted
 from planted_task import task as planted_task
 from toy import fresh
 
