@@ -206,6 +206,14 @@ def test_few_pairs_have_no_test_and_say_so(toy):
     assert "certain" not in result.tables["patches"] and any("too few for a test" in note for note in result.notes)
 
 
+def test_too_few_permutations_are_told(toy):
+    result = patch(
+        toy, swapped(12, lengths=(5, 6)), units=["layer"], directions=["denoise"], repeats=100, permutations=99
+    )
+    assert not result.tables["patches"]["certain"].any()
+    assert any("99 permutations are too few for any of 15 activations" in note for note in result.notes)
+
+
 def test_no_more_pairs_than_asked_for(toy):
     result = patch(toy, swapped(30), units=["mlp"], sample=10, **QUICK)
     assert result["pairs"].value == 10 and result.numbers(key="left_out", why="sampled")[0].value == 20

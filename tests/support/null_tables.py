@@ -24,7 +24,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "explain": {"method": "gradient", "sample": 400},
     "graft": {"units": ("layer",), "limit": 150},
     "minimal-pairs": {"limit": 240},
-    "patch": {"only": ("sentiment", "always_never"), "units": ("layer", "heads", "mlp", "head"), "sample": 150},
+    "patch": {"only": ("sentiment",), "units": ("layer", "head"), "directions": ("denoise",), "sample": 60},
     "redundancy": {"together": ("head:3.1", "head:3.4")},
 }
 """How some are asked: of fewer layers and texts, of some named heads."""

@@ -72,7 +72,7 @@ def patch_result(
         figures=_figures(patches, compared, tables),
         models=records([model]),
         subject={"pairs": pairs.name},
-        notes=[*pairs.notes, *_notes(patches, tables["reliability"], found, tested)],
+        notes=[*pairs.notes, *_notes(patches, tables["reliability"], found, tested, config)],
     )  # fmt: skip
 
 
@@ -126,7 +126,9 @@ def taken_over(patches: pd.DataFrame) -> int | None:
     return int(ahead.idxmax()) if ahead.any() else None
 
 
-def _notes(patches: pd.DataFrame, reliability: pd.DataFrame, found: Contrasts, tested: int) -> list[str]:
+def _notes(
+    patches: pd.DataFrame, reliability: pd.DataFrame, found: Contrasts, tested: int, config: PatchConfig
+) -> list[str]:
     notes = []
     if found.paired.asked.reads_single_tokens:
         notes.append(
@@ -139,6 +141,12 @@ def _notes(patches: pd.DataFrame, reliability: pd.DataFrame, found: Contrasts, t
         notes.append(
             f"{tested} pairs have an unrelated pair of the same answers and length: too few for a test; give more"
         )
+    notes += [
+        f"{config.permutations} permutations are too few for any of {rows['p'].notna().sum()} activations to be "
+        f"certain ({kind}, {direction})"
+        for kind, direction, rows in (_families(patches) if "p" in patches else ())
+        if rows["p"].notna().sum() / (config.permutations + 1) > LEVEL
+    ]
     sampled = [
         kind for kind, _, rows in _families(patches) if rows["share"].isna().any() and rows["share"].notna().any()
     ]
