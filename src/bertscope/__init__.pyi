@@ -11,6 +11,7 @@ from bertscope.analyses.ablate.question import AblateConfig as AblateConfig
 from bertscope.analyses.attention.of_text import attention as attention
 from bertscope.analyses.change.question import ChangeConfig as ChangeConfig
 from bertscope.analyses.check.question import CheckConfig as CheckConfig
+from bertscope.analyses.circuit.question import CircuitConfig as CircuitConfig
 from bertscope.analyses.erase.question import EraseConfig as EraseConfig
 from bertscope.analyses.errors.question import ErrorsConfig as ErrorsConfig
 from bertscope.analyses.explain.question import ExplainConfig as ExplainConfig
@@ -19,6 +20,7 @@ from bertscope.analyses.geometry.question import GeometryConfig as GeometryConfi
 from bertscope.analyses.graft.question import GraftConfig as GraftConfig
 from bertscope.analyses.importance.question import ImportanceConfig as ImportanceConfig
 from bertscope.analyses.minimal_pairs.question import MinimalPairsConfig as MinimalPairsConfig
+from bertscope.analyses.patch.question import PatchConfig as PatchConfig
 from bertscope.analyses.patterns.question import PatternsConfig as PatternsConfig
 from bertscope.analyses.probe.question import ProbeConfig as ProbeConfig
 from bertscope.analyses.project.question import ProjectConfig as ProjectConfig
@@ -481,6 +483,77 @@ def check(
     Args:
         repeats: Bootstrap resamples behind each interval.
         seed: Of the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
+    """
+
+def circuit(
+    model: ModelLike,
+    task: DataLike,
+    config: CircuitConfig | None = None,
+    *,
+    rankings: ResultLike | Sequence[ResultLike] | None = None,
+    units: Literal['head', 'mlp', 'both'] | Sequence[Literal['head', 'mlp', 'both']] = ('head', 'mlp'),
+    by: Literal['loss', 'kl', 'gradient', 'integrated'] | Sequence[Literal['loss', 'kl', 'gradient', 'integrated']] = ('loss', 'kl', 'gradient', 'integrated'),
+    mode: Literal['mean', 'optimal', 'position', 'zero', 'uniform'] = 'mean',
+    steps: int = 10,
+    random: int = 5,
+    nodes: int = 16,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """How few parts do what the whole model does?
+
+    Parts are ranked on the validation set, in several ways; stored results that rank them can be given beside. By
+    each ranking the best k are kept and the rest is off: the test set's score, and how far predictions are from the
+    whole model's (KL), over k. The area under each curve has a paired bootstrap interval and stands beside that of
+    random orders. The smallest circuit is the one from which on the validation set's score stays within a tenth of
+    the skill above chance; the test set then says whether it is as good as the whole model.
+
+    Args:
+        rankings: Folders of stored results that rank the model's heads or MLPs (ablate, graft, importance, patch ...): their orders are followed too.
+        units: What is ranked: head (the MLPs stay on), mlp (the heads stay on), both (heads and MLPs together).
+        by: How parts are ranked on the validation set. loss, kl: what the part's absence alone does to the loss, and to predictions; gradient: the size of the loss's gradient at its gate, as in `importance`; integrated: that gradient with its sign, over gates that open together from 0 to 1.
+        mode: What a part that is off leaves behind. Of the validation set, mean: its average output; optimal: the constants with which predictions move least, fitted for each set of parts; position: its average output at each place. zero: nothing; uniform: a head attends equally to every token, and an MLP leaves nothing.
+        steps: In how many steps the kept parts go from none to all.
+        random: How many random orders stand beside the rankings.
+        nodes: Of integrated: at how many places between 0 and 1 the gradient is taken; twice and four times as many where the sum misses more than 1% of what it should be.
+        repeats: Bootstrap resamples behind each interval.
+        seed: Of the random orders and the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
@@ -1484,6 +1557,77 @@ def overlap(
         store: The store in which the answer is looked for, and kept.
     """
 
+def patch(
+    model: ModelLike,
+    pairs: PairsLike,
+    config: PatchConfig | None = None,
+    *,
+    units: Literal['layer', 'heads', 'mlp', 'head', 'head_at'] | Sequence[Literal['layer', 'heads', 'mlp', 'head', 'head_at']] = ('layer', 'heads', 'mlp', 'head', 'head_at'),
+    directions: Literal['denoise', 'noise'] | Sequence[Literal['denoise', 'noise']] = ('denoise', 'noise'),
+    exact: Literal['auto', 'all', 'sample', 'none'] = 'auto',
+    sample: int = 200,
+    repeats: int = 2000,
+    permutations: int = 9999,
+    null: bool = False,
+    seed: int = 0,
+    clean: str | None = None,
+    corrupted: str | None = None,
+    clean_pair: str | None = None,
+    corrupted_pair: str | None = None,
+    phenomenon: str | None = None,
+    only: str | Sequence[str] = (),
+    swap: str | Sequence[str] = (),
+    text: str | None = None,
+    text_pair: str | None = None,
+    split: Literal['train', 'validation', 'test', 'published-train', 'published-dev', 'published-test'] = 'test',
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """Which activation carries the difference between two texts?
+
+    Pairs of texts of equally many tokens that the model answers differently are run, and one text's run gets one
+    activation of the other's: what a layer, a head or an MLP puts out, at all tokens or at those of a role (those
+    that differ, those before and after them, [CLS], [SEP]). Measured is the logit of the clean text's answer minus
+    that of the corrupted one's; the share is how far it moves from the one run to the other, as a ratio of means over
+    pairs with a bootstrap interval. p is of the pair's own text against a text of an unrelated pair, of the same
+    length, that is answered as the patched text is: exchanged pair by pair, corrected by Holm's method. Beside it
+    what all activations would do by the gradient, plain and averaged over 5 points between the texts.
+
+    With --null: how often something is found where the texts that give activations are both of unrelated pairs, with the same answer and of the same length; beside it what a text of an unrelated pair gives that is answered as the pair's own, and the same of random weights.
+
+    Args:
+        units: layer (each layer's output at the tokens of each role), heads (all heads of a layer, at all tokens), mlp (each MLP's output, at all tokens), head (each head's output, at all tokens), head_at (the same at the tokens of each role).
+        directions: denoise: the corrupted text with an activation of the clean one; noise: the reverse.
+        exact: Which activations are patched one by one, rather than by the gradient alone. auto: all of a kind, or 48 where its activations times the pairs are more than 30,000; all; sample: 48 of each kind, from large to small by the gradient; none.
+        sample: Pairs that are patched at most, of those that can be, by a hash of their ids.
+        repeats: Bootstrap resamples behind each interval.
+        permutations: Random swaps behind each p-value.
+        null: Whether to show, too, how often the tests find something where there is nothing, what a text of another pair with the same answer gives, and what the same activations carry in a model with random weights: about twice the work.
+        seed: Of the resampling, of which pairs, activations and unrelated texts are drawn, and of random weights.
+        clean: The column with the clean, or good, text of each pair; guessed from its name otherwise.
+        corrupted: The column with the corrupted, or bad, one.
+        clean_pair: The column with the second text of the clean one, for models that read two; of both, unless --corrupted-pair names another.
+        corrupted_pair: The column with the second text of the corrupted one.
+        phenomenon: The column that says what each pair is about; guessed otherwise, of BLiMP `linguistics_term`.
+        only: Read the pairs of these phenomena alone.
+        swap: Make pairs of ordinary texts by exchanging words: a file with a pair of words such as she/he on each line, pairs themselves, or gender.
+        text: With --swap: the column with the text; guessed otherwise.
+        text_pair: With --swap: the column with the second text.
+        split: Which split of a demo language, or with --swap of a task, is read.
+        limit: Use at most this many pairs, the phenomena in about the same shares.
+        root: With --swap: the folder in which a task known by name lies; from the hub otherwise.
+        skip_bad: Leave out pairs that can't be used, and count them, instead of stopping at the first.
+        data_seed: Decides which pairs a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
+    """
+
 def patterns(
     models: ModelLike | Sequence[ModelLike],
     examples: DataLike,
@@ -1683,6 +1827,7 @@ def prune(
     task: DataLike,
     config: PruneConfig | None = None,
     *,
+    ranking: ResultLike | None = None,
     method: Literal['s', 'm'] = 's',
     threshold: float = 0.9,
     rule: Literal['chance', 'paper'] = 'chance',
@@ -1690,6 +1835,8 @@ def prune(
     importance: Literal['example', 'token', 'cumulative'] = 'example',
     stop: Literal['paper', 'smallest', 'tested'] = 'paper',
     force: bool = False,
+    order: Literal['recomputed', 'gradient', 'loss', 'kl', 'integrated', 'random'] = 'recomputed',
+    seed: int = 0,
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
@@ -1719,6 +1866,7 @@ def prune(
     that a run that was killed goes on.
 
     Args:
+        ranking: The folder of a stored result that ranks the model's heads and MLPs (ablate, circuit, graft, importance ...): parts go in its order.
         method: s: whole heads and MLPs, the least important first; m: single weights, the smallest first.
         threshold: The share of the full model's score that must remain.
         rule: What the share is of. chance: of the score above a constant answer's; paper: of the plain score, which on a weak model lets a constant answer pass.
@@ -1726,6 +1874,8 @@ def prune(
         importance: s: how importance is measured; see `importance`.
         stop: Which mask is kept. paper: the last one before the first that fails; smallest: the smallest that passes, though larger ones fail; tested: a mask passes if it is above the threshold for certain (one-sided test at .05).
         force: Go on where the full model isn't clearly above chance.
+        order: s: in what order parts go. recomputed: by importance, measured again after each step, as the paper has it; gradient: the same measured once, on the full model; loss, kl, integrated: once, as in `circuit`, each part leaving nothing; random. --ranking takes the order from a stored result instead.
+        seed: Of the random order.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bertscope.analyses.ablate.question import AblateConfig, ablate
+from bertscope.analyses.circuit.question import CircuitConfig, circuit
 from bertscope.analyses.importance.question import ImportanceConfig, importance
 from bertscope.core.units import every
 from bertscope.data.outputs import OUTPUTS
@@ -69,6 +70,20 @@ def test_importance_ranks_the_heads_first(planted) -> None:
     heads = result.table[result.table["kind"] == "head"].set_index("unit")["importance"]
     assert set(heads.nlargest(len(needed)).index) == needed
     assert heads.drop(list(needed)).max() < 1e-6 < 1e-4 < heads[list(needed)].min()
+
+
+def test_the_heads_are_the_circuit(planted) -> None:
+    task, model, needed = planted
+    result = circuit(
+        model, task, CircuitConfig(units=("head",), mode="zero", steps=8, repeats=100, random=3, nodes=8)
+    )
+    parts, curves = result.tables["parts"], result.tables["curves"]
+    for by in ("loss", "kl", "gradient", "integrated"):
+        ranked = parts[(parts["ranking"] == by) & (parts["kind"] == "head")].set_index("unit")["value"]
+        assert set(ranked.nlargest(len(needed)).index) == needed, by
+        line = curves[curves["ranking"] == by].set_index("kept")
+        assert (line.loc[len(needed) :, "kl"].abs() < 1e-6).all() and line.loc[0, "faithful"] == 0
+    assert (result.tables["smallest"]["kept"] <= len(needed)).all()
 
 
 def test_prune_keeps_the_heads(planted) -> None:

@@ -9,13 +9,15 @@ from bertscope.core.config import check_choices, check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.ranking import RanksBy
 from bertscope.core.scoring import Scoring
 from bertscope.core.units import Mode
 
 GatedKind = Literal["head", "mlp", "neuron"]
 KINDS: tuple[GatedKind, ...] = get_args(GatedKind)
-_ORDERS = {"normalised_importance": "normalised importance", "effect_alone": "effect alone"}
-
+IMPORTANCE, NORMALISED, ABLATION = "importance", "normalised_importance", "effect_alone"
+"""By what parts are put in order."""
+_ORDERS = {NORMALISED: "normalised importance", ABLATION: "effect alone"}
 _EFFECTS = {"rise": "the loss's rise", "size": "the size of the loss's change", "drop": "the score's drop"}
 
 
@@ -98,6 +100,9 @@ importance = Question(
             middle=0.0,
         ),
     ),
+    ranks={
+        "importance": RanksBy("parts", "importance", reliability={"ranked_by": "importance"}, split="validation"),
+    },
     columns={
         "curves": {
             "low, high": "ends of the 95% interval; in random order the lowest and the highest",
