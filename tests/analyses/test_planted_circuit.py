@@ -1,0 +1,108 @@
+"""A circuit built by hand (`planted_circuit`): each question about causes finds it, where it is, and nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from bertscope.analyses.ablate.question import ablate
+from bertscope.analyses.graft.question import graft
+from bertscope.core.intervals import most_by_chance
+from planted_circuit import HEAD, MLP, circuit, circuit_task
+
+QUICK = {"repeats": 200, "permutations": 1999}
+
+
+@pytest.fixture(scope="module")
+def planted(_pocket):
+    return circuit(_pocket.tokenizer)
+
+
+@pytest.fixture(scope="module")
+def task():
+    return circuit_task()
+
+
+def certain(table, by="certain"):
+    return set(table.loc[table[by].astype(bool), "unit"])
+
+
+def test_the_model_is_always_right_and_not_too_sure(planted, task):
+    predicted = planted.predict(task.test)
+    assert task.score(predicted).value == 1
+    assert 0.01 < task.losses(predicted).mean() < 0.2
+
+
+@pytest.mark.parametrize("part", ["head", "mlp"])
+def test_without_either_part_it_knows_nothing(_pocket, task, part):
+    model = circuit(_pocket.tokenizer, **{part: False})
+    assert task.losses(model.predict(task.test)).mean() == pytest.approx(np.log(2), abs=0.01)
+
+
+def test_other_parts_do_something_that_is_never_right_or_wrong(planted, task):
+    """Otherwise it would be no wonder that nothing else is found."""
+    off = [f"head:{layer}.{head}" for layer in (1, 2, 3, 4) for head in (1, 2, 3, 4) if (layer, head) != (2, 3)]
+    whole = planted.predict(task.test).logits
+    for part in [*off, "mlp:1", "mlp:2", "mlp:4"]:
+        with planted.gates(off=[part], mode="zero"):
+            moved = np.abs(planted.predict(task.test).logits - whole).max()
+        assert 1e-4 < moved < 0.2, part
+
+
+@pytest.mark.parametrize("mode", ["uniform", "zero", "mean"])
+def test_ablate_finds_the_head_and_the_mlp_and_nothing_else(planted, task, mode):
+    result = ablate(planted, task, mode=mode, **QUICK)
+    assert certain(result.table, "loss_certain") == {HEAD, "heads:2", MLP, "layer:2", "layer:3"}
+    for kind, unit in (("head", HEAD), ("mlp", MLP)):
+        of_kind = result.table[result.table["kind"] == kind].set_index("unit")["loss_rise"]
+        assert of_kind[unit] > 20 * of_kind.drop(unit).abs().max()
+
+
+def test_graft_finds_the_layer_that_differs_and_the_head_in_it(_pocket, planted, task):
+    """The base has other noise in all layers, and no head that moves the sign."""
+    result = graft(circuit(_pocket.tokenizer, head=False, drift=0.2), planted, task, **QUICK)
+    table = result.table
+    single = {"layer:2", "attention:2", HEAD, "attention"}
+    assert certain(table[table["direction"] == "needed"]) == single
+    sums = {"bottom_up:2", "bottom_up:3", "bottom_up:4", "top_down:1", "top_down:2"}
+    assert certain(table[table["direction"] == "enough"]) == single | sums
+    assert set(table.loc[table["moved"] == 0, "unit"]) == {"embeddings", "norm", MLP}
+    found = table[table["unit"].isin(single | sums)]["share"]
+    assert found.between(0.95, 1.05).all()
+    assert table[~table["unit"].isin(single | sums)]["share"].abs().max() < 0.05
+
+
+def test_graft_finds_the_other_layer_where_that_differs(_pocket, planted, task):
+    base = circuit(_pocket.tokenizer, mlp=False, drift=0.2)
+    result = graft(base, planted, task, units=("layer", "attention", "mlp"), **QUICK)
+    assert certain(result.table) == {"layer:3", "mlp:3"}
+
+
+def test_both_layers_are_needed_and_neither_is_enough(_pocket, planted, task):
+    base = circuit(_pocket.tokenizer, head=False, mlp=False, drift=0.2)
+    result = graft(base, planted, task, units=("layer", "bottom_up"), **QUICK)
+    by = {direction: certain(rows) for direction, rows in result.table.groupby("direction")}
+    assert by == {"needed": {"layer:2", "layer:3"}, "enough": {"bottom_up:3", "bottom_up:4"}}
+
+
+@pytest.mark.slow
+def test_over_twenty_models_nothing_else_is_found_more_often_than_it_may_be(_pocket):
+    """Each with noise and texts of its own: the circuit is found in every one."""
+    whole = {HEAD, "heads:2", MLP, "layer:2", "layer:3"}
+    moved = {"layer:2", "attention:2", HEAD}
+    seeds, wrong = range(1, 21), Counter()
+    for seed in seeds:
+        model, task = circuit(_pocket.tokenizer, seed=seed), circuit_task(seed=seed)
+        base = circuit(_pocket.tokenizer, head=False, drift=0.2, seed=seed)
+        off = ablate(model, task, **QUICK).table
+        grafts = graft(base, model, task, units=("layer", "attention", "mlp", "head"), **QUICK).table
+        tables = {("ablate", kind): rows for kind, rows in off.assign(certain=off["loss_certain"]).groupby("kind")}
+        tables |= dict(iter(grafts.groupby(["direction", "kind"])))
+        assert set(grafts["direction"]) == {"enough", "needed"}
+        for key, rows in tables.items():
+            true = (whole if key[0] == "ablate" else moved) & set(rows["unit"])
+            assert true <= certain(rows), (seed, key)
+            wrong[key] += bool(certain(rows) - true)
+    assert max(wrong.values()) <= most_by_chance(len(seeds), 0.05, 0.99), wrong
