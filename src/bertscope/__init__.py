@@ -43,6 +43,7 @@ _PUBLIC = {
     "bertscope.analyses.patterns.question": "patterns PatternsConfig",
     "bertscope.analyses.probe.question": "probe ProbeConfig",
     "bertscope.analyses.project.question": "project ProjectConfig",
+    "bertscope.analyses.readout.question": "readout ReadoutConfig",
     "bertscope.analyses.redundancy.interactions": "together",
     "bertscope.analyses.redundancy.question": "redundancy RedundancyConfig",
     "bertscope.analyses.relations.question": "relations RelationsConfig",

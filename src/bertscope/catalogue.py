@@ -36,6 +36,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.structure", "Does a layer hold the syntax tree?", "layers"),
     Entry("bertscope.analyses.probe", "What else does a layer know?", "layers"),
     Entry("bertscope.analyses.erase", "Does the model use what a layer knows?", "layers"),
+    Entry("bertscope.analyses.readout", "In which layer is the answer there?", "layers"),
     Entry("bertscope.analyses.project", "How do a sentence's tokens travel through the layers?", "layers"),
     Entry("bertscope.analyses.geometry", "Is the space a cone, and how contextual are its words?", "layers"),
     Entry("bertscope.experiments.bias", "What does a gap in the training data do?", "training"),

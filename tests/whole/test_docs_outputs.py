@@ -26,7 +26,7 @@ EVERY_KIND = (
 SCORING = [one for name in registry.QUESTIONS if (one := registry.find(name)).scoring]
 _WANTED = {
     "ablate", "bias", "erase", "errors", "explain", "finetune", "freeze", "graft", "importance", "lottery", "prune",
-    "redundancy", "scratch", "shrink", "truncate", "versus",
+    "readout", "redundancy", "scratch", "shrink", "truncate", "versus",
 }  # fmt: skip
 _INTRODUCTION = """\
 # Outputs

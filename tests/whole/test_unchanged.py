@@ -33,6 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "importance": {"steps": 2, "random": 2},
     "prune": {"force": True},
     "erase": {"random": 2, "words": 100, "texts": 10, "repeats": 100, "layers": (1,), "task": "demo/sentiment"},
+    "readout": {"repeats": 100, "fit": 40},
     "project": {},
     "ticket": {"epochs": 1},
     "shrink": {"target": "50%", "epochs": 1, "force": True, "onnx": False, "rows": 32},

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
+    from bertscope.models.batches import Batch
     from bertscope.models.encoder import Encoder
 
 
@@ -33,6 +35,13 @@ def first_token_only(encoder: Encoder) -> Iterator[None]:
     finally:
         for hook in hooks:
             hook.remove()
+
+
+def first_tokens(batch: Batch) -> Tensor:
+    """[row, token]: each row's first token alone."""
+    first = torch.zeros_like(batch.special)
+    first[:, 0] = True
+    return first
 
 
 def _first_row(module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

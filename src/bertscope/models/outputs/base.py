@@ -157,6 +157,15 @@ class ModelOutput(Explained):
     def run(self, batch: RowBatch) -> Any:
         """What the model says of a batch, with the graph that leads to it."""
 
+    def read_tokens(self, batch: RowBatch) -> Tensor:
+        """[row, token]: the tokens whose last states the task head looks at."""
+        return batch.inputs["attention_mask"].bool()
+
+    def log_ranks(self, raw: Any) -> tuple[Tensor, Tensor] | None:
+        """Of kinds that guess one of very many: the rank of what is right among all that could be said, by its
+        logarithm to base 2, and the row it is of, [guess] each. None of other kinds."""
+        return None
+
     @abstractmethod
     def outputs(self, raw: Any, batch: RowBatch) -> Tensor:
         """What is kept of that, [example, ...], under the model's own names: `Output` takes it from there."""

@@ -21,7 +21,7 @@ from bertscope.core.examples import NO_CANDIDATE, Examples
 from bertscope.core.output import Output
 from bertscope.models.batches import tokenise
 from bertscope.models.evaluating import at_least_single
-from bertscope.models.needed_rows import first_token_only
+from bertscope.models.needed_rows import first_token_only, first_tokens
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import from_teacher, kl
@@ -92,6 +92,10 @@ class Candidates(ModelOutput):
         found = scores.new_full((len(counts), int(counts.max())), NO_CANDIDATE)
         return found.index_put((batch.owner, place), scores)
 
+    def read_tokens(self, batch: RowBatch) -> Tensor:
+        first = self._summary_reads_first and self.encoder.family.reads_first_token(self.encoder.model.config)
+        return first_tokens(batch) if first else super().read_tokens(batch)
+
     def outputs(self, raw: Tensor, batch: RowBatch) -> Tensor:
         return raw
 
@@ -144,9 +148,12 @@ class Candidates(ModelOutput):
         return from_teacher(raw, teacher[:, : raw.shape[1]], temperature)
 
     def sparing(self) -> AbstractContextManager[None]:
+        return first_token_only(self.encoder) if self._summary_reads_first else nullcontext()
+
+    @property
+    def _summary_reads_first(self) -> bool:
         summary = getattr(self.encoder.model, "sequence_summary", None)
-        reads_first = summary is None or summary.summary_type == "first"
-        return first_token_only(self.encoder) if reads_first else nullcontext()
+        return summary is None or summary.summary_type == "first"
 
 
 def _choices(encoder: Encoder, examples: Examples) -> tuple[tuple[str, ...], ...]:

@@ -17,7 +17,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.output import Output
 from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.evaluating import at_least_single
-from bertscope.models.needed_rows import first_token_only
+from bertscope.models.needed_rows import first_token_only, first_tokens
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.explained import WordText, above_others, of_all, on
@@ -99,6 +99,10 @@ class Classifier(ModelOutput):
         if len(batch.examples) == len(batch.owner):
             return logits
         return batch.per_example(logits) / batch.per_example(torch.ones_like(logits[:, :1]))
+
+    def read_tokens(self, batch: RowBatch) -> Tensor:
+        first = self.encoder.family.reads_first_token(self.encoder.model.config)
+        return first_tokens(batch) if first else super().read_tokens(batch)
 
     def outputs(self, raw: Tensor, batch: RowBatch) -> Tensor:
         return raw

@@ -118,6 +118,15 @@ class GuessedWords(ModelOutput):
         place = (masked.cumsum(1) - 1)[masked]
         return _Guesses(at_least_single(guesses(self.encoder, batch.inputs, masked)), right[masked], row, place)
 
+    def read_tokens(self, batch: RowBatch) -> Tensor:
+        return batch.marks["right"] != 0
+
+    def log_ranks(self, raw: _Guesses) -> tuple[Tensor, Tensor]:
+        """Of equals, half are before it."""
+        own = raw.logits.gather(1, raw.right[:, None])
+        before, equal = (raw.logits > own).sum(1), (raw.logits == own).sum(1)
+        return (before + (equal + 1) / 2).double().log2(), raw.row
+
     def double(self, raw: _Guesses) -> _Guesses:
         return replace(raw, exact=True)
 

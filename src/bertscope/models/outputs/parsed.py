@@ -17,6 +17,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import Output
 from bertscope.models.config_notes import PARSER
+from bertscope.models.needed_rows import first_tokens
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
 from bertscope.models.outputs.explained import WordText, above_others, chosen_words, moved_word, on
@@ -90,6 +91,10 @@ class Parsed(ModelOutput):
         found = model(**self.called_with(batch))
         arcs = possible(found.arcs[:, :longest, : 1 + longest], counts)
         return _Scored(partial(_under, found.relations[:, :longest, : 1 + longest]), arcs, counts)
+
+    def read_tokens(self, batch: RowBatch) -> Tensor:
+        """Those of words, and the first, which stands for what is above the root."""
+        return (batch.words >= 0) | first_tokens(batch)
 
     def double(self, raw: _Scored) -> _Scored:
         return _Scored(raw.relations, raw.arcs.double(), raw.counts)

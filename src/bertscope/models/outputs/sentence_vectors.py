@@ -17,6 +17,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.output import Output
 from bertscope.models.batches import tokenise
 from bertscope.models.evaluating import at_least_single
+from bertscope.models.needed_rows import first_tokens
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import from_teacher
 from bertscope.models.outputs.explained import WordText, of_all, on
@@ -80,6 +81,14 @@ class Cosines(ModelOutput):
         states = at_least_single(model.base_model(**batch.inputs).last_hidden_state)
         own = self.encoder.sentence
         return pooled(states, batch.special, "mean") if own is None else own(states, batch.inputs["attention_mask"])
+
+    def read_tokens(self, batch: RowBatch) -> Tensor:
+        own = self.encoder.sentence
+        if own is None:
+            return ~batch.special
+        if set(own.layout.pooling) == {"cls"}:
+            return first_tokens(batch)
+        return super().read_tokens(batch)
 
     def outputs(self, raw: Tensor, batch: RowBatch) -> Tensor:
         return _cosines(raw)[:, None]

@@ -14,6 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
 from bertscope.models.evaluating import at_least_single
+from bertscope.models.needed_rows import first_tokens
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
 from bertscope.models.outputs.explained import WordText, on
@@ -71,13 +72,16 @@ class SpanAnswers(ModelOutput):
     def run(self, batch: RowBatch) -> tuple[Tensor, Tensor]:
         """The scores of tokens as a first and as a last one, [window, token]; -inf where the answer can't be."""
         found = self.encoder.model(**batch.inputs)
-        possible = (batch.segments == 1) & ~batch.added
-        possible[:, 0] = True
+        possible = self.read_tokens(batch)
         start, end = (
             at_least_single(each).masked_fill(~possible, -torch.inf)
             for each in (found.start_logits, found.end_logits)
         )
         return start, end
+
+    def read_tokens(self, batch: RowBatch) -> Tensor:
+        """Where the answer can be: in the second text, or, where a window hasn't got it, at the first token."""
+        return ((batch.segments == 1) & ~batch.added) | first_tokens(batch)
 
     def double(self, raw: Any) -> Any:
         return tuple(each.double() for each in raw)

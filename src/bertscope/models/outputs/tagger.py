@@ -130,6 +130,13 @@ class Tagger(ModelOutput):
         assert batch.at is not None and batch.read is not None
         return logits.flatten(0, 1)[batch.at].where(batch.read[..., None], SILENT)
 
+    def read_tokens(self, batch: WordBatch) -> Tensor:  # type: ignore[override]
+        """The one that speaks for each word."""
+        assert batch.at is not None and batch.read is not None
+        read = torch.zeros_like(batch.special)
+        read.view(-1)[batch.at[batch.read]] = True
+        return read
+
     def outputs(self, raw: Tensor, batch: RowBatch) -> Tensor:
         return raw
 

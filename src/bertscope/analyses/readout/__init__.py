@@ -1,0 +1,1 @@
+"""`readout`: in which layer the answer is there."""
