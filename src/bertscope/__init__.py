@@ -33,6 +33,7 @@ _PUBLIC = {
     "bertscope.analyses.ablate.question": "ablate AblateConfig",
     "bertscope.analyses.attention.of_text": "attention",
     "bertscope.analyses.change.question": "change ChangeConfig",
+    "bertscope.analyses.circuit.question": "circuit CircuitConfig",
     "bertscope.analyses.erase.question": "erase EraseConfig",
     "bertscope.analyses.errors.question": "errors ErrorsConfig",
     "bertscope.analyses.explain.question": "explain ExplainConfig",

@@ -24,6 +24,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.errors", "Where does the model go wrong?", "rows"),
     Entry("bertscope.analyses.graft", "Where does what fine-tuning taught live?", "parts"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
+    Entry("bertscope.analyses.circuit", "How few parts do what the whole model does?", "parts"),
     Entry("bertscope.analyses.versus", "What does another model fix and break?", "rows"),
     Entry(
         "bertscope.experiments.lottery",

@@ -11,10 +11,11 @@ from scipy.integrate import trapezoid
 from scipy.stats import spearmanr
 
 from bertscope.analyses.gradients import gate_gradients
-from bertscope.analyses.importance.faithful import fall, rank_correlation, sizes
 from bertscope.analyses.importance.question import ImportanceConfig, importance
+from bertscope.analyses.one_by_one import fall, sizes
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.ranking import rank_correlation
 from bertscope.core.units import Unit
 from bertscope.data.task import Task
 from planted_task import leave_one_head
@@ -158,7 +159,9 @@ def test_curves_are_scores_of_the_test_set_with_nested_sets_off(tiny, task):
 def test_random_order_is_a_mean_of_orders_with_their_range(tiny, task):
     a, b, c = Unit("mlp", 1), Unit("mlp", 2), Unit("mlp", 3)
     orders = {("mlp", "random"): [[a, b, c], [c, b, a]], ("mlp", "importance"): [[a, b, c]]}
-    curves, areas, whole, _ = fall(tiny, task, orders, FEW, None)
+    fell = fall(tiny, task, task.test, orders, steps=4, mode="zero", reference=None, repeats=200, seed=0)
+    curves, areas = fell.curves, fell.areas
+    whole = task.score_answers(fell.judged.predicted[0])
     several, one = (curves[curves["order"] == name].reset_index(drop=True) for name in ("random", "importance"))
     with tiny.gates(off=["mlp:3"]):
         without = (tiny.predict(task.test).logits.argmax(-1) == task.test.label).mean()

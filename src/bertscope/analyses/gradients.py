@@ -17,7 +17,7 @@ from torch import Tensor
 
 from bertscope.core.errors import UserError
 from bertscope.core.progress import progress
-from bertscope.core.units import Unit
+from bertscope.core.units import Mode, Unit
 from bertscope.models.evaluating import frozen
 from bertscope.models.finite_pass import measuring, not_finite
 from bertscope.models.gates import Gates
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
+    from bertscope.models.means import Means
 
 Form = Literal["example", "token", "cumulative"]
 
@@ -135,9 +136,16 @@ def example_gradients(
     off: Iterable[str | Unit] = (),
     neurons: bool = False,
     tokens: int | None = None,
+    mode: Mode = "zero",
+    reference: Means | None = None,
+    at: float = 1.0,
 ) -> Iterator[ExampleGradients]:
     """Every example's gradient at every gate, with its sign, a batch at a time; or, if `per_token`, the sum over the
-    example's tokens of the sizes of the gradients at gates that each token has for itself."""
+    example's tokens of the sizes of the gradients at gates that each token has for itself.
+
+    mode   what a part leaves behind as its gate closes, as for `Encoder.gates`; with `reference`
+    at     where all gates of heads and MLPs stand that aren't off: between 0 and 1
+    """
     asked = model_output(encoder, task.output)
     if not len(examples):
         raise UserError("there is no loss without labelled examples; give a labelled split of the task")
@@ -146,11 +154,11 @@ def example_gradients(
     with (
         measuring([encoder]),
         frozen(encoder),
-        encoder.gates(off) as gates,
+        encoder.gates(off, mode=mode, reference=reference) as gates,
         asked.sparing(),
         progress(f"gradients at the gates of {encoder.name}", len(examples)) as bar,
     ):
-        rest = _Rest.of(encoder, gates, neurons=neurons)
+        rest = _Rest.of(encoder, gates, neurons=neurons, at=at)
         for batch in asked.batches(examples, tokens=budget, gold=True):
             with torch.enable_grad():
                 separate = rest.separate(gates, batch, per_token=per_token)
@@ -172,7 +180,7 @@ def example_gradients(
 
 @dataclass(frozen=True)
 class _Rest:
-    """The gates as they stand during the measurement: 1, or 0 for what is off."""
+    """The gates as they stand during the measurement: 1, or lower, and 0 for what is off."""
 
     heads: Tensor
     mlps: Tensor
@@ -181,10 +189,10 @@ class _Rest:
     neuron_counts: list[int]
 
     @classmethod
-    def of(cls, encoder: Encoder, gates: Gates, *, neurons: bool) -> _Rest:
+    def of(cls, encoder: Encoder, gates: Gates, *, neurons: bool, at: float) -> _Rest:
         counts = encoder.neuron_counts
         values = [gates.neurons.get(layer, gates.mlps.new_ones(n)) for layer, n in enumerate(counts)]
-        return cls(gates.heads, gates.mlps, values if neurons else [], encoder.head_counts, counts)
+        return cls(at * gates.heads, at * gates.mlps, values if neurons else [], encoder.head_counts, counts)
 
     def separate(self, gates: Gates, batch: RowBatch, *, per_token: bool) -> list[Tensor]:
         """Give each row of the batch, or each of its tokens, gates of its own, whose gradient is wanted."""

@@ -58,7 +58,7 @@ def __getattr__(name: str) -> App:
 def _command(question: Question) -> Callable[..., None]:
     def command(
         *named: str, on: str | None = None, config: Any = None, data: Any = None, models: Any = None, run: Any = None,
-        **further: str | None,
+        **further: str | list[str] | None,
     ) -> None:  # fmt: skip
         data, run = data or reading(), run or RunOptions()
         settings, base = config or question.config(), models.base if models else None
@@ -77,7 +77,10 @@ def _command(question: Question) -> Callable[..., None]:
     of_models = registry.is_model(question.asked_of[question.named[0]].kind)
     keywords = {
         **({"on": Annotated[on, Parameter(help=_DATA_HELP[reads] + also)]} if reads else {}),
-        **{name: Annotated[str | None, Parameter(help=one.flag)] for name, one in question.flags.items()},
+        **{
+            name: Annotated[list[str] | None if one.many else str | None, Parameter(help=one.flag)]
+            for name, one in question.flags.items()
+        },
         **({"config": Annotated[question.config, flat]} if fields(question.config) else {}),
         **({"data": Annotated[reading, Parameter(name="*", group="How the data is read")]} if reads else {}),
         **(

@@ -134,6 +134,23 @@ def difference_reach(one: np.ndarray, other: np.ndarray) -> float:
     return float(reach(np.asarray(freedom + 1))) * sum(errors) ** 0.5
 
 
+def interval_from_one_more(draws: np.ndarray, others: np.ndarray) -> tuple[float, float]:
+    """The interval of a difference from the mean of `others` [n], of draws over examples [1 + repeats], as from one
+    more such: other examples would change it, and so would another draw of what it is compared with. Student's, with
+    Satterthwaite's degrees of freedom. One that is drawn like the others differs from them by more than examples
+    explain, and an interval over examples alone would leave out 0."""
+    from scipy.stats import t
+
+    by_examples, n = float(draws[1:].var()), len(others)
+    by_draw = float(others.var(ddof=1)) * (1 + 1 / n)
+    if not by_draw:
+        low, high = interval(draws)
+        return float(low), float(high)
+    freedom = (n - 1) * ((by_examples + by_draw) / by_draw) ** 2
+    either = float(t.ppf(ENDS[1], freedom)) * (by_examples + by_draw) ** 0.5
+    return float(draws[0] - either), float(draws[0] + either)
+
+
 def most_by_chance(trials: int, rate: float, sure: float) -> int:
     """How often something that happens at a rate happens at most in so many trials, with that probability."""
     from scipy.stats import binom

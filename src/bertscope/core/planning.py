@@ -44,11 +44,20 @@ def planned(
     roots = [root(kind, source, **told) for source in named]
     data = root(asked_of[question.reads].kind, on, **reading) if question.reads else None
     further = {
-        name: _further_root(question.flags[name].kind, source, reading)
-        for name, source in beside.items()
-        if source is not None
+        numbered: _further_root(question.flags[name].kind, source, reading)
+        for name, given in beside.items()
+        if given is not None
+        for numbered, source in _numbered(question, name, given).items()
     }
     return ask(question, roots, data, config, further)
+
+
+def _numbered(question: Question, name: str, given: Any) -> dict[str, Any]:
+    """What is given beside, as its step has it: `rankings.0`, `rankings.1` where there may be several."""
+    if not question.flags[name].many:
+        return {name: given}
+    several = given if isinstance(given, list | tuple) else [given]
+    return {f"{name}.{place}": one for place, one in enumerate(several)}
 
 
 def root(kind: str, source: Any, /, **reading: Any) -> Root:

@@ -26,6 +26,7 @@ from bertscope.core.step import Root, Step
 
 if TYPE_CHECKING:
     from bertscope.core.head_card import HeadFact, HeadMaps
+    from bertscope.core.ranking import RanksBy
     from bertscope.core.result import Result
     from bertscope.core.row_card import RowFact
     from bertscope.core.statement import Statement
@@ -97,6 +98,8 @@ class Question:
     """What the page's head card shows of it; None: every table with the columns `layer` and `head`."""
     row_card: tuple[RowFact, ...] = ()
     """What the page's row card shows of it."""
+    ranks: Mapping[str, RanksBy] = field(default_factory=dict)
+    """By what its results rank heads and MLPs: other questions take them as an order (`core/ranking.py`)."""
     printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Tables of which a terminal shows the first lines beside the numbers, with these columns; of one that says what
     is `certain`, the lines that are."""

@@ -106,6 +106,12 @@ def every(kind: UnitKind, head_counts: Sequence[int]) -> list[Unit]:
     return [Unit(kind, layer) for layer in range(1, len(head_counts) + 1)]
 
 
+def heads_and_mlps(head_counts: Sequence[int], neuron_counts: Sequence[int]) -> list[Unit]:
+    """Every head, then every MLP, of which a model that was cut may lack some."""
+    mlps = [unit for unit in every("mlp", head_counts) if neuron_counts[unit.layer_index]]
+    return [*every("head", head_counts), *mlps]
+
+
 def heads_of_layers(head_counts: Sequence[int]) -> dict[int, slice]:
     """Where a layer's heads stand when those of all layers are side by side; layers that have none are left out."""
     ends = [0, *accumulate(head_counts)]

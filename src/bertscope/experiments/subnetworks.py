@@ -15,7 +15,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
-from bertscope.core.units import Unit, every
+from bertscope.core.units import Unit, heads_and_mlps
 
 if TYPE_CHECKING:
     from torch import nn
@@ -57,8 +57,7 @@ class Subnetwork:
 
 def parts(encoder: Encoder) -> list[Unit]:
     """What structured pruning can take: every head, then every MLP, of which a model that was cut may lack some."""
-    mlps = [unit for unit in every("mlp", encoder.head_counts) if encoder.neuron_counts[unit.layer_index]]
-    return [*every("head", encoder.head_counts), *mlps]
+    return heads_and_mlps(encoder.head_counts, encoder.neuron_counts)
 
 
 def share_left(encoder: Encoder, subnetwork: Subnetwork) -> float:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Any
 
 from bertscope.core import limits, registry
 from bertscope.core.errors import did_you_mean
 from bertscope.core.planning import ask
-from bertscope.core.question import Question
+from bertscope.core.question import Input, Question
 from bertscope.core.step import Step
 from bertscope.study.located_yaml import Located
 from bertscope.study.names import TRAINING, Chosen, Named, Names, find, settings_of
@@ -47,13 +47,13 @@ class StudyQuestion:
     question: Question
     of: Sequence[Named]
     on: Named | None
-    beside: Mapping[str, Named]
+    beside: Mapping[str, Sequence[Named]]
     configs: Sequence[Any]
 
     def ask(self) -> Iterator[tuple[Chosen, Step]]:
         """A step for each thing of each axis, and what was chosen for it."""
         axes: dict[str, int] = {}
-        for thing in (*self.of, *([self.on] if self.on else []), *self.beside.values()):
+        for thing in (*self.of, *([self.on] if self.on else []), *chain(*self.beside.values())):
             axes |= thing.axes
         axes[f"{self.question.name}.sweep"] = len(self.configs)
         with self.located.blamed():
@@ -72,14 +72,21 @@ class StudyQuestion:
             return None
         reads = self.question.reads
         read = self.on.pick(chosen, self.question.asked_of[reads].kind)[0] if self.on and reads else None
-        beside = {name: self._beside(name, thing, chosen) for name, thing in self.beside.items()}
+        beside = {
+            numbered: one for name, things in self.beside.items()
+            for numbered, one in self._beside(name, things, chosen).items()
+        }  # fmt: skip
         return ask(self.question, named, read, self.configs[chosen[f"{self.question.name}.sweep"]], beside)  # type: ignore[arg-type]
 
-    def _beside(self, name: str, thing: Named, chosen: Chosen) -> Any:
-        found = thing.pick(chosen, self.question.flags[name].kind)
+    def _beside(self, name: str, things: Sequence[Named], chosen: Chosen) -> dict[str, Any]:
+        """What is given beside, as the step has it: `rankings.0`, `rankings.1` where there may be several."""
+        flag = self.question.flags[name]
+        found = [one for thing in things for one in thing.pick(chosen, flag.kind)]
+        if flag.many:
+            return {f"{name}.{place}": one for place, one in enumerate(found)}
         if len(found) != 1:
             raise self.located.wrong(f"{name} must be one result for each model and task; there are {len(found)}")
-        return found[0]
+        return {name: found[0]}
 
 
 def read_questions(located: Located, names: Names, answers: Mapping[str, Answers]) -> Iterator[StudyQuestion]:
@@ -113,7 +120,11 @@ def _read(located: Located, name: str, names: Names, answers: Mapping[str, Answe
     keys = located.mapping(name, ["of", *read_keys, "sweep", *further, *own])
     given = _of_all_trainings(own, located, names) | {key: one for key, one in keys.items() if key in own}
     configs = [settings_of(question, given | swept) for swept in _sweep(keys.get("sweep"))]
-    beside = {key: _named(key, keys[key], one.kind, names, answers) for key, one in further.items() if key in keys}
+    beside = {
+        key: [_named(key, each, one.kind, names, answers) for each in _given(one, keys[key])]
+        for key, one in further.items()
+        if key in keys
+    }
     of = keys.get("of") or _default_models(question, located, names)
     usual = "pairs" if reads == "pairs" else "tasks" if "tasks" in names.data else "corpus"
     on = keys.get("on") or Located(usual, located.where)
@@ -123,6 +134,11 @@ def _read(located: Located, name: str, names: Names, answers: Mapping[str, Answe
         for data in [find(one, names.data, "data") for one in on.several()] if reads else [None]:
             few = data.limited(keys["limit"]) if data and "limit" in keys else data
             yield StudyQuestion(located, question, models, few, beside, configs)
+
+
+def _given(one: Input, located: Located) -> list[Located]:
+    """What is given beside: one thing, or all of a list where there may be several."""
+    return located.several() if one.many else [located]
 
 
 def _of_all_trainings(own: Sequence[str], located: Located, names: Names) -> dict[str, Located]:

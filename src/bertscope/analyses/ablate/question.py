@@ -11,6 +11,7 @@ from bertscope.core.config import check_choices, check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.ranking import RanksBy
 from bertscope.core.row_card import RowFact
 from bertscope.core.scoring import Scoring
 from bertscope.core.units import Mode, Unit
@@ -125,4 +126,5 @@ ablate = Question(
         replace(_BY_LOSS, where={"kind": "head", "told_by": "metric"}),
     ),
     row_card=(RowFact("flips", "unit", "another prediction without", shown="list"),),
+    ranks={"loss": RanksBy("effects", "loss_rise", reliability={"measure": "loss"})},
 )  # fmt: skip

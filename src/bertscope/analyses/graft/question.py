@@ -9,6 +9,7 @@ from bertscope.core.config import check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.ranking import RanksBy
 from bertscope.core.scoring import Scoring
 
 PartKind = Literal["layer", "attention", "mlp", "head", "kind", "bottom_up", "top_down"]
@@ -87,5 +88,8 @@ graft = Question(
     reference="what that permuted change gives, as a column",
     cite="Panigrahi et al. 2023, Task-specific skill localization in fine-tuned language models; Frankle et al. "
     "2020, Linear mode connectivity and the lottery ticket hypothesis",
+    ranks={
+        one: RanksBy("grafts", "share", {"direction": one}, {"direction": one}) for one in ("needed", "enough")
+    },
     card=(_fact("enough", "of what was learnt, given by it alone"), _fact("needed", "of that, lost without it")),
 )  # fmt: skip

@@ -12,7 +12,9 @@ from bertscope.analyses.gradients import Gradients, cumulated, example_gradients
 from bertscope.analyses.importance.faithful import IMPORTANCE, NORMALISED, faithfulness
 from bertscope.analyses.importance.question import ImportanceConfig
 from bertscope.analyses.importance.result import importance_result
+from bertscope.analyses.part_rankings import of_units
 from bertscope.core.errors import UserError
+from bertscope.core.ranking import places
 from bertscope.core.reliability import Reliability, split_half, split_half_of_means
 from bertscope.core.resampling import Resampling, resampled_means
 from bertscope.core.result import Result
@@ -61,12 +63,12 @@ class Importances:
     @cached_property
     def draws(self) -> np.ndarray:
         """[1 + repeats, unit]"""
-        return self._of_units(self.heads, self.mlps)
+        return of_units(self.heads, self.mlps, self.units)
 
     @cached_property
     def ranked(self) -> np.ndarray:
         """[1 + repeats, unit]: what the papers rank parts by, heads divided by their layer's length."""
-        return self._of_units(unit_length(self.heads), self.mlps)
+        return of_units(unit_length(self.heads), self.mlps, self.units)
 
     @cached_property
     def normalised(self) -> Gradients:
@@ -75,14 +77,7 @@ class Importances:
     @cached_property
     def normalised_units(self) -> np.ndarray:
         """[unit]"""
-        return self._of_units(self.normalised.heads[None], self.normalised.mlps[None])[0]
-
-    def _of_units(self, heads: np.ndarray, mlps: np.ndarray) -> np.ndarray:
-        values = [
-            heads[:, unit.layer_index, unit.index] if unit.kind == "head" else mlps[:, unit.layer_index]
-            for unit in self.units
-        ]
-        return np.stack(values, 1) if values else np.zeros((len(heads), 0))
+        return of_units(self.normalised.heads, self.normalised.mlps, self.units)
 
     @property
     def kinds(self) -> list[str]:
@@ -91,11 +86,7 @@ class Importances:
 
     def of_kind(self, kind: str) -> list[int]:
         """Where the units of that kind stand."""
-        return [place for place, unit in enumerate(self.units) if unit.kind == kind]
-
-    def rising(self, kind: str, values: np.ndarray) -> list[Unit]:
-        """The units of that kind, the one with the lowest of these values [unit] first."""
-        return [self.units[place] for place in sorted(self.of_kind(kind), key=values.__getitem__)]
+        return places(self.units, kind)
 
 
 def read_importance(encoder: Encoder, task: Task, config: ImportanceConfig, resampling: Resampling) -> Importances:

@@ -9,6 +9,7 @@ from bertscope.core.config import check_choices, check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.ranking import RanksBy
 from bertscope.core.scoring import Scoring
 from bertscope.core.units import Mode
 
@@ -96,6 +97,9 @@ importance = Question(
             middle=0.0,
         ),
     ),
+    ranks={
+        "importance": RanksBy("parts", "importance", reliability={"ranked_by": "importance"}, split="validation"),
+    },
     columns={
         "curves": {
             "low, high": "ends of the 95% interval; in random order the lowest and the highest",

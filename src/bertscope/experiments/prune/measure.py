@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.gradients import gate_gradients, unit_length
+from bertscope.analyses.part_rankings import of_units, rank_parts
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text, explained, write_text
 from bertscope.core.progress import progress
+from bertscope.core.ranking import Ranking, stored_rankings
 from bertscope.core.result import Result
 from bertscope.core.step import FORMAT
 from bertscope.data.task import Task
@@ -36,9 +39,16 @@ class Pruned:
 
 
 def measure(
-    model: Encoder, task: Task, config: PruneConfig, *, out: str | Path | None = None, resume: bool = True
+    model: Encoder,
+    task: Task,
+    config: PruneConfig,
+    *,
+    ranking: Result | None = None,
+    out: str | Path | None = None,
+    resume: bool = True,
 ) -> Pruned:
-    return Pruned(Pruning(model, task, config, None if out is None else Path(out), resume=resume).result())
+    folder = None if out is None else Path(out)
+    return Pruned(Pruning(model, task, config, folder, resume=resume, ranking=ranking).result())
 
 
 def kept(folder: Path, result: Result) -> Pruned:
@@ -49,15 +59,24 @@ class Pruning:
     """One model pruned on one task. Rows are what happened, in order; row 0 is the full model."""
 
     def __init__(
-        self, encoder: Encoder, task: Task, config: PruneConfig, folder: Path | None, *, resume: bool = True
+        self,
+        encoder: Encoder,
+        task: Task,
+        config: PruneConfig,
+        folder: Path | None,
+        *,
+        resume: bool = True,
+        ranking: Result | None = None,
     ) -> None:
         self.encoder, self.task, self.config = encoder, task.asked_of(encoder), config
         self._units = parts(encoder)
         self._size = len(self._units)
         if config.method == "m":
             self._size = sum(parameter.numel() for parameter in prunable(encoder).values())
+        self._given = None if ranking is None else self._stored(ranking)
         # With the format: the rows of a run that an older version began say other words.
-        recipe = [FORMAT, to_json(config), encoder.fingerprint, task.fingerprint]
+        order = self._given.digest if self._given else config.order
+        recipe = [FORMAT, to_json(config), encoder.fingerprint, task.fingerprint, order]
         self._log = Iterations(folder, recipe, resume=resume)
         self._kept = np.ones(self._size, bool)
         self._measured = (b"", np.zeros(0))
@@ -107,8 +126,8 @@ class Pruning:
                     candidate = mask.copy()
                     for kind, count in ((is_head, heads), (~is_head, mlps)):
                         left = np.flatnonzero(mask & kind)
-                        importance = self._importance(mask)[left] if count else np.zeros(len(left))
-                        candidate[left[np.argsort(importance, kind="stable")[:count]]] = False
+                        values = self._values(mask)[left] if count else np.zeros(len(left))
+                        candidate[left[np.argsort(values, kind="stable")[:count]]] = False
                 row, goes_on = self._step(phase, candidate)
                 yield row
                 mask = candidate
@@ -122,6 +141,37 @@ class Pruning:
             self._kept = mask
         return row, goes_on
 
+    def _values(self, kept: np.ndarray) -> np.ndarray:
+        """By which parts go, the lowest first: measured anew for each mask, or once."""
+        return self._importance(kept) if self.order == "recomputed" else self._fixed
+
+    @property
+    def order(self) -> str:
+        """By what parts go."""
+        return self._given.by if self._given else self.config.order
+
+    @cached_property
+    def _fixed(self) -> np.ndarray:
+        """The values of an order that isn't measured again, [part]."""
+        if self._given is not None:
+            return self._given.of(self._units)
+        if self.config.order == "random":
+            return np.random.default_rng(self.config.seed).random(len(self._units))
+        if self.config.order == "gradient":
+            return self._importance(np.ones(self._size, bool))
+        (ranking,) = rank_parts(self.encoder, self.task, [self.config.order]).rankings  # type: ignore[list-item]
+        return ranking.of(self._units)
+
+    def _stored(self, result: Result) -> Ranking:
+        """The order that a stored result gives: the first that its question names."""
+        if self.config.method == "m" or self.config.order != "recomputed":
+            raise UserError("a ranking gives the order of heads and MLPs; leave out --order and --method m beside it")
+        ranking = stored_rankings(result, self.encoder.record, self._units)[0]
+        if not ranking.has(self._units):
+            kind = "MLPs" if ranking.units[0].kind == "head" else "heads"
+            raise UserError(f"the result of {result.question} ranks no {kind}, which are pruned too; ask it of both")
+        return ranking
+
     def _importance(self, kept: np.ndarray) -> np.ndarray:
         """Of every part, in the model without those that went already; computed once for each mask.
 
@@ -134,11 +184,7 @@ class Pruning:
             )
             # A head that is alone in its layer would always have length 1.
             heads = unit_length(found.heads) if self.encoder.n_heads > 1 else found.heads
-            values = [
-                heads[unit.layer_index, unit.index] if unit.kind == "head" else found.mlps[unit.layer_index]
-                for unit in self._units
-            ]
-            self._measured = (kept.tobytes(), np.nan_to_num(np.array(values)))
+            self._measured = (kept.tobytes(), np.nan_to_num(of_units(heads, found.mlps, self._units)))
         return self._measured[1]
 
     def _row(self, phase: str, kept: np.ndarray) -> dict[str, Any]:
@@ -192,7 +238,8 @@ class Pruning:
         )  # fmt: skip
         return prune_result(
             self.encoder, task, self._steps_table(), self._stops.kept, kept, survivors, tested,
-            bar=self.bar, truncated=self._log.rows[0]["truncated"], config=self.config,
+            bar=self.bar, truncated=self._log.rows[0]["truncated"], config=self.config, order=self.order,
+            seen=self._given is not None and self._given.saw_test_set_of(task.name),
         )  # fmt: skip
 
     def _steps_table(self) -> pd.DataFrame:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from bertscope.core.config import check_choices
+from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
-from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.question import MODEL, TASK, Input, Question
 from bertscope.core.scoring import Scoring
 
 METHODS = {"s": "structured", "m": "magnitude"}
@@ -34,9 +34,18 @@ class PruneConfig:
     larger ones fail; tested: a mask passes if it is above the threshold for certain (one-sided test at .05)."""
     force: bool = False
     """Go on where the full model isn't clearly above chance."""
+    order: Literal["recomputed", "gradient", "loss", "kl", "integrated", "random"] = "recomputed"
+    """s: in what order parts go. recomputed: by importance, measured again after each step, as the paper has it;
+    gradient: the same measured once, on the full model; loss, kl, integrated: once, as in `circuit`, each part
+    leaving nothing; random. --ranking takes the order from a stored result instead."""
+    seed: int = 0
+    """Of the random order."""
 
     def __post_init__(self) -> None:
         check_choices(self)
+        check_least(self, seed=0)
+        if self.method == "m" and self.order != "recomputed":
+            raise UserError(f"order {self.order} is for heads and MLPs; weights (method m) go by their size")
         for name in ("threshold", "share"):
             if not 0 < (value := getattr(self, name)) < 1:
                 raise UserError(f"{name} is {value}; it must be between 0 and 1")
@@ -50,6 +59,13 @@ prune = Question(
     that a run that was killed goes on.""",
     config=PruneConfig,
     inputs={"model": MODEL, "task": TASK},
+    optional={
+        "ranking": Input(
+            "result",
+            flag="The folder of a stored result that ranks the model's heads and MLPs (ablate, circuit, graft, "
+            "importance ...): parts go in its order.",
+        )
+    },
     scoring=Scoring(),
     version=3,
     main="left",
@@ -72,7 +88,10 @@ prune = Question(
         },
         "versus": {"flips": "the share of rows that get another answer"},
     },
-    words={"phase": {"heads_and_mlps": "heads and MLPs", "mlps": "MLPs"}},
+    words={
+        "phase": {"heads_and_mlps": "heads and MLPs", "mlps": "MLPs"},
+        "order": {"kl": "divergence", "loss": "rise of the loss", "integrated": "integrated gates"},
+    },
     compared="the share of the blocks' weights that still does the task",
     cite="Prasanna et al. 2020, When BERT Plays the Lottery, All Tickets Are Winning",
     keeps="iterations",

@@ -63,9 +63,12 @@ def prune_result(
     bar: float,
     truncated: int,
     config: PruneConfig,
+    order: str,
+    seen: bool,
 ) -> Result:
     """`stops` [1 + repeats] are the rows of `steps` that the validation set and its resamples keep, `kept` is the
-    mask that it keeps, `bar` the score that it had to reach, and so many of its texts are `truncated`."""
+    mask that it keeps, `bar` the score that it had to reach, and so many of its texts are `truncated`. Parts went by
+    `order`, which may have `seen` the test set."""
     whole = tested.whole
     sizes = {key: unit for key, unit in _SIZES.items() if key in steps}
     above = drawn_number("above_bar", tested.above, whole.n, whole.metric)
@@ -83,12 +86,13 @@ def prune_result(
         ],
         figures=[_trajectory(task, bar, config), _survivors(config)],
         models=records([encoder]),
-        subject={"task": task.name, "method": config.method},
+        subject={"task": task.name, "method": config.method} | ({} if order == "recomputed" else {"order": order}),
         notes=[
             *task.notes,
             *whole.notes,
             f"masks are chosen on the validation set ({_rule(config)}; {STOPS[config.stop]} is kept); the test set "
             "is only scored",
+            *_by_order(order, seen),
             *_misses(above),
             *(f"answers that change: {line}" for line in changed_lines(tested.changed, {})),
             *_again(steps, stops[0]),
@@ -96,6 +100,19 @@ def prune_result(
             *_warnings(encoder, task, truncated, bar, config),
         ],
     )  # fmt: skip
+
+
+def _by_order(order: str, seen: bool) -> list[str]:
+    """What is to be known of an order that isn't the paper's."""
+    if order == "recomputed":
+        return []
+    told = "in random order" if order == "random" else f"by {_told(order)}, which is measured once"
+    flattered = "; it was measured on the test set, whose score is flattered" if seen else ""
+    return [f"parts go {told}{flattered}"]
+
+
+def _told(order: str) -> str:
+    return prune.words["order"].get(order, order.replace("_", " "))
 
 
 def _misses(above: Number) -> list[str]:
@@ -126,11 +143,12 @@ def sentence(result: Result) -> Statement | None:
     left, above = result["left"], result["above_bar"]
     (full,), (pruned,) = (result.numbers(key="score", arm=arm) for arm in ("full", "pruned"))
     share = sure(Estimate.of_number(left), percent)
+    order = f", order: {_told(result.subject['order'])}" if "order" in result.subject else ""
     score, whole = (sure(Estimate.of_number(one)) for one in (pruned, full))
     told = (
         f"{share} of the blocks' weights still do the task by the validation set; on test they score {score}, "
         f"the full model {whole}: {'more' if above.value >= 0 else 'less'} than must be reached there, "
-        f"{_how_surely(above)} ({result.subject['method']}-pruning){fixed_and_broken(result, 'pruned')}."
+        f"{_how_surely(above)} ({result.subject['method']}-pruning{order}){fixed_and_broken(result, 'pruned')}."
     )
     return Statement(told, left.value, percent)
 
