@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from bertscope.analyses.ablate.question import ablate
+from bertscope.analyses.circuit.question import circuit as circuits
 from bertscope.analyses.graft.question import graft
+from bertscope.analyses.readout.question import readout
 from bertscope.core.intervals import most_by_chance
 from planted_circuit import HEAD, MLP, circuit, circuit_task
 
@@ -85,6 +87,37 @@ def test_both_layers_are_needed_and_neither_is_enough(_pocket, planted, task):
     result = graft(base, planted, task, units=("layer", "bottom_up"), **QUICK)
     by = {direction: certain(rows) for direction, rows in result.table.groupby("direction")}
     assert by == {"needed": {"layer:2", "layer:3"}, "enough": {"bottom_up:3", "bottom_up:4"}}
+
+
+def test_readout_finds_the_layer_from_which_the_answer_is_there(planted, task):
+    """Read plainly, from the MLP's layer on; through a shortcut, from the head's on, which is where the sign is at
+    [CLS], in another direction. Below, nothing is above chance."""
+    result = readout(planted, task, repeats=200)
+    for reading, layer in (("plain", 3), ("shortcut", 2)):
+        for key in ("there", "settle_most"):
+            (number,) = result.numbers(key=key, reading=reading)
+            assert (number.value, number.low, number.high) == (layer, layer, layer), (reading, key)
+        layers = result.tables["layers"].query("reading == @reading").set_index("layer")
+        np.testing.assert_array_equal(layers.loc[layer:, "score"], 1)
+        below = layers.loc[: layer - 1]
+        assert (below["low"] <= 0.5).all() and (below["high"] >= 0.5).all()
+        np.testing.assert_allclose(below["loss"], np.log(2), atol=0.02)
+
+
+@pytest.mark.parametrize("kind", ["head", "mlp", "both"])
+def test_by_every_ranking_the_circuit_comes_first_and_is_all_there_is(planted, task, kind):
+    result = circuits(planted, task, units=(kind,), steps=20, repeats=200)
+    needed = {"head": {HEAD}, "mlp": {MLP}, "both": {HEAD, MLP}}[kind]
+    rankings = result.tables["parts"][result.tables["parts"]["kind"].isin(["head", "mlp"])].groupby("ranking")
+    assert len(rankings) == 4
+    for _, ranked in rankings:
+        of_kind = ranked if kind == "both" else ranked[ranked["kind"] == kind]
+        assert set(of_kind.nlargest(len(needed), "value")["unit"]) == needed
+    smallest, curves = result.tables["smallest"], result.tables["curves"].query("ranking != 'random'")
+    assert (smallest["kept"] == len(needed)).all() and (smallest["verdict"] == "as_good").all()
+    enough, too_few = curves["kept"] >= len(needed), curves["kept"] < len(needed)
+    assert (curves.loc[enough, "score"] == 1).all() and (curves.loc[enough, "faithful"] > 0.98).all()
+    assert (curves.loc[too_few, "faithful"] < 0.02).all() and too_few.any()
 
 
 @pytest.mark.slow
