@@ -23,6 +23,7 @@ from bertscope.core.model_record import Origin
 from bertscope.core.output import Output
 from bertscope.models.batches import WINDOW, Batch, Tokens, give_back_memory, pad, tokenise
 from bertscope.models.observe import default_budget
+from bertscope.models.outputs.contrasted import Contrasted
 from bertscope.models.outputs.explained import Explained
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class RowBatch(Batch):
         return values.new_zeros(len(self.examples), *values.shape[1:]).index_add(0, self.owner, values)
 
 
-class ModelOutput(Explained):
+class ModelOutput(Explained, Contrasted):
     """One kind of output of one encoder; losses are made in the order of the labels of the task's `output`."""
 
     kind: ClassVar[str]

@@ -25,6 +25,7 @@ from bertscope.models.needed_rows import first_token_only, first_tokens
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import from_teacher, kl
+from bertscope.models.outputs.contrasted import between
 from bertscope.models.outputs.explained import WordText, above_others, of_all, on
 
 if TYPE_CHECKING:
@@ -119,6 +120,12 @@ class Candidates(ModelOutput):
         """The candidate's score minus the mean of the others'."""
         example, label = on(raw.device, targets.example, targets.label)
         return above_others(raw[example], label, raw[example] > NO_CANDIDATE)
+
+    def answers(self, raw: Tensor, batch: RowBatch) -> Tensor:
+        return raw.argmax(1)
+
+    def contrast(self, raw: Tensor, batch: RowBatch, one: Tensor, other: Tensor) -> Tensor:
+        return between(raw, one, other)
 
     def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
         example, label = on(raw.device, targets.example, targets.label)

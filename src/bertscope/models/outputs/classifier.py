@@ -20,6 +20,7 @@ from bertscope.models.evaluating import at_least_single
 from bertscope.models.needed_rows import first_token_only, first_tokens
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
+from bertscope.models.outputs.contrasted import between
 from bertscope.models.outputs.explained import WordText, above_others, of_all, on
 from bertscope.models.windows import text_windows
 
@@ -169,6 +170,12 @@ class OneLabel(Classifier):
         example, label = on(raw.device, targets.example, targets.label)
         return above_others(raw[:, self._order][example], label)
 
+    def answers(self, raw: Tensor, batch: RowBatch) -> Tensor:
+        return raw[:, self._order].argmax(1)
+
+    def contrast(self, raw: Tensor, batch: RowBatch, one: Tensor, other: Tensor) -> Tensor:
+        return between(raw[:, self._order], one, other)
+
     @property
     def mirrored(self) -> bool:
         return len(self.names) == 2
@@ -201,6 +208,12 @@ class Score(Classifier):
     def quantity(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
         """The score itself."""
         return raw[on(raw.device, targets.example)[0], 0]
+
+    def answers(self, raw: Tensor, batch: RowBatch) -> Tensor:
+        return raw[:, 0]
+
+    def contrast(self, raw: Tensor, batch: RowBatch, one: Tensor, other: Tensor) -> Tensor:
+        return raw[:, 0] * (one - other).sign()
 
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         return ["score"] * len(targets)

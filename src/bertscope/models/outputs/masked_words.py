@@ -19,6 +19,7 @@ from bertscope.models.evaluating import at_least_single
 from bertscope.models.masked_words import guessed, guesses, mask_words, right_pieces, typed_masks
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import kl
+from bertscope.models.outputs.contrasted import between
 from bertscope.models.outputs.explained import WordText, on
 from bertscope.models.own_task_head import with_own_task_head
 
@@ -78,6 +79,7 @@ class GuessedWords(ModelOutput):
     words_can_go = False
     task_head = "masked-lm"
     by_itself = False
+    reads_typed_masks = True
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
@@ -164,6 +166,16 @@ class GuessedWords(ModelOutput):
     def probability(self, raw: _Guesses, batch: RowBatch, targets: Targets) -> Tensor:
         logits, piece = self._explained(raw, targets)
         return (piece - logits.logsumexp(1)).exp()
+
+    def answers(self, raw: _Guesses, batch: RowBatch) -> Tensor:
+        """[example, masked piece]: the best guess."""
+        most = int(raw.place.max()) + 1 if len(raw.place) else 1
+        found = torch.full((len(batch), most), NOTHING, device=raw.row.device)
+        return found.index_put((raw.row, raw.place), raw.logits.argmax(-1))
+
+    def contrast(self, raw: _Guesses, batch: RowBatch, one: Tensor, other: Tensor) -> Tensor:
+        found = between(raw.logits, *(each[raw.row, raw.place] for each in (one, other)))
+        return raw.per_row(found, len(batch))
 
     def _explained(self, raw: _Guesses, targets: Targets) -> tuple[Tensor, Tensor]:
         """The logits of each target's masked piece [target, vocabulary], and of the piece that is explained."""

@@ -70,6 +70,12 @@ class SecondLabel(Classifier):
         example, label = on(raw.device, targets.example, targets.label)
         return raw[example, 0] * (2 * label - 1)
 
+    def answers(self, raw: Tensor, batch: RowBatch) -> Tensor:
+        return (raw[:, 0] > 0).long()
+
+    def contrast(self, raw: Tensor, batch: RowBatch, one: Tensor, other: Tensor) -> Tensor:
+        return raw[:, 0] * (one - other)
+
     @property
     def mirrored(self) -> bool:
         return True

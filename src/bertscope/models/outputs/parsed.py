@@ -48,6 +48,7 @@ class Parsed(ModelOutput):
     task_head = "parser"
     gives = ("arcs", "relations")
     says_of_words = True
+    no_contrast = "a tree is many choices at once, and two trees have no one logit that tells them apart"
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:

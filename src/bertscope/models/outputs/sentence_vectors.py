@@ -112,6 +112,12 @@ class Cosines(ModelOutput):
         """The cosine."""
         return _cosines(raw)[on(raw.device, targets.example)[0]]
 
+    def answers(self, raw: Tensor, batch: RowBatch) -> Tensor:
+        return _cosines(raw)
+
+    def contrast(self, raw: Tensor, batch: RowBatch, one: Tensor, other: Tensor) -> Tensor:
+        return _cosines(raw) * (one - other).sign()
+
     def told(self, targets: Targets, rows: Rows, examples: Examples, word: WordText) -> list[str]:
         return ["cosine"] * len(targets)
 

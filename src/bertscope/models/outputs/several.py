@@ -68,6 +68,13 @@ class EachLabel(Classifier):
         example, label = on(raw.device, targets.example, targets.label)
         return raw[:, self._order][example, label]
 
+    def answers(self, raw: Tensor, batch: RowBatch) -> Tensor:
+        return (raw[:, self._order] > getattr(self.output, "threshold", 0.0)).long()
+
+    def contrast(self, raw: Tensor, batch: RowBatch, one: Tensor, other: Tensor) -> Tensor:
+        """The log-odds of the labels that only the one has, minus those that only the other has."""
+        return (raw[:, self._order] * (one - other)).sum(1)
+
     def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
         return self.quantity(raw, batch, targets).sigmoid()
 

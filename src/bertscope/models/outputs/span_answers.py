@@ -35,6 +35,7 @@ class SpanAnswers(ModelOutput):
     gives = ("start_logits", "end_logits")
     reads_marked_words = False
     words_can_go = False
+    no_contrast = "an answer is a place in the text, and at that place of the other text other words may stand"
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:

@@ -21,6 +21,7 @@ from bertscope.models.evaluating import at_least_single
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
 from bertscope.models.outputs.classifier import balanced_weights, kl
+from bertscope.models.outputs.contrasted import between
 from bertscope.models.outputs.explained import WordText, above_others, chosen_words, moved_word, on
 from bertscope.models.word_windows import word_windows
 from bertscope.models.words import NO_WORD
@@ -201,6 +202,16 @@ class Tagger(ModelOutput):
     def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
         example, word, tag = on(raw.device, targets.example, targets.place, targets.label)
         return self._in_order(raw[example, word]).softmax(1).gather(1, tag[:, None])[:, 0]
+
+    def answers(self, raw: Tensor, batch: RowBatch) -> Tensor:
+        """[example, word]"""
+        scores = self._in_order(raw)
+        return scores.argmax(-1).where(_is_said(scores), NOTHING)
+
+    def contrast(self, raw: Tensor, batch: RowBatch, one: Tensor, other: Tensor) -> Tensor:
+        """The tags' logits at the words that have another tag, added up."""
+        words = raw.shape[1]
+        return between(self._in_order(raw), one[:, :words], other[:, :words]).sum(1)
 
     def about(self, targets: Targets) -> np.ndarray:
         return targets.place[:, None]
