@@ -23,6 +23,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.explain", "Which words made this prediction?", "rows"),
     Entry("bertscope.analyses.errors", "Where does the model go wrong?", "rows"),
     Entry("bertscope.analyses.graft", "Where does what fine-tuning taught live?", "parts"),
+    Entry("bertscope.analyses.patch", "Which activation carries the difference between two texts?", "parts"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
     Entry("bertscope.analyses.circuit", "How few parts do what the whole model does?", "parts"),
     Entry("bertscope.analyses.versus", "What does another model fix and break?", "rows"),

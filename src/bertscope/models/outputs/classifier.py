@@ -115,6 +115,10 @@ class Classifier(ModelOutput):
     def reads_marked_words(self) -> bool:  # type: ignore[override]
         return not self.windows
 
+    @property
+    def reads_single_tokens(self) -> bool:
+        return self.encoder.family.reads_first_token(self.encoder.model.config)
+
     def own_form(self) -> dict[str, Any]:
         return {"form": ClassifierForm.of(self.encoder.model.config)}
 

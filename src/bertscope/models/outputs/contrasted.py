@@ -25,6 +25,11 @@ class Contrasted:
     reads_typed_masks: ClassVar[bool] = False
     """Whether it answers what stands in the place of masks that are typed in a text."""
 
+    @property
+    def reads_single_tokens(self) -> bool:
+        """Whether what is on top reads the last state of a token or a few, and not a mean over the text."""
+        return True
+
     def answers(self, raw: Any, batch: RowBatch) -> Tensor:
         """[example, ...]: what is predicted, as places (of a label, a candidate, a tag, a piece; `NOTHING` where
         there is none), or as a number where that is all there is. Answers that differ can be contrasted."""

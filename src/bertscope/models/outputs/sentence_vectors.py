@@ -112,6 +112,10 @@ class Cosines(ModelOutput):
         """The cosine."""
         return _cosines(raw)[on(raw.device, targets.example)[0]]
 
+    @property
+    def reads_single_tokens(self) -> bool:
+        return False
+
     def answers(self, raw: Tensor, batch: RowBatch) -> Tensor:
         return _cosines(raw)
 

@@ -1,0 +1,1 @@
+"""`patch`: which activation carries the difference between two texts."""
