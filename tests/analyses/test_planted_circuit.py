@@ -10,9 +10,11 @@ import pytest
 from bertscope.analyses.ablate.question import ablate
 from bertscope.analyses.circuit.question import circuit as circuits
 from bertscope.analyses.graft.question import graft
+from bertscope.analyses.patch.question import patch
 from bertscope.analyses.readout.question import readout
+from bertscope.core.errors import UserError
 from bertscope.core.intervals import most_by_chance
-from planted_circuit import HEAD, MLP, circuit, circuit_task
+from planted_circuit import HEAD, MLP, circuit, circuit_pairs, circuit_task
 
 QUICK = {"repeats": 200, "permutations": 1999}
 
@@ -89,6 +91,31 @@ def test_both_layers_are_needed_and_neither_is_enough(_pocket, planted, task):
     assert by == {"needed": {"layer:2", "layer:3"}, "enough": {"bottom_up:3", "bottom_up:4"}}
 
 
+CARRIERS = {
+    ("layer", "layer:1", "changed"), ("layer", "layer:2", "cls"), ("layer", "layer:3", "cls"),
+    ("heads", "heads:2", "all"), ("head", HEAD, "all"), ("head", HEAD, "cls"), ("mlp", MLP, "all"),
+}  # fmt: skip
+"""What carries the difference between two texts: the word up to layer 1, [CLS] from layer 2 on, and the circuit."""
+
+
+def carriers(table):
+    return set(table[["kind", "unit", "role"]].itertuples(index=False, name=None))
+
+
+def test_patch_finds_the_head_the_tokens_and_the_layer_and_nothing_else(planted):
+    result = patch(planted, circuit_pairs(), **QUICK)
+    assert set(result.table["direction"]) == {"denoise", "noise"}
+    for _, table in result.table.groupby("direction"):
+        assert carriers(table[table["certain"]]) == CARRIERS
+        np.testing.assert_allclose(table.loc[table["certain"], "share"], 1, atol=0.01)
+        np.testing.assert_allclose(table.loc[~table["certain"], "share"], 0, atol=0.01)
+        for way in ("gradient", "integrated"):
+            assert table.loc[table["certain"], way].min() > 50 * table.loc[~table["certain"], way].abs().max()
+        np.testing.assert_allclose(table.loc[table["certain"], "integrated"], 1, atol=0.02)
+    (taken,) = result.numbers(key="taken_over")
+    assert taken.value == 2
+
+
 def test_readout_finds_the_layer_from_which_the_answer_is_there(planted, task):
     """Read plainly, from the MLP's layer on; through a shortcut, from the head's on, which is where the sign is at
     [CLS], in another direction. Below, nothing is above chance."""
@@ -138,4 +165,16 @@ def test_over_twenty_models_nothing_else_is_found_more_often_than_it_may_be(_poc
             true = (whole if key[0] == "ablate" else moved) & set(rows["unit"])
             assert true <= certain(rows), (seed, key)
             wrong[key] += bool(certain(rows) - true)
+    assert max(wrong.values()) <= most_by_chance(len(seeds), 0.05, 0.99), wrong
+
+
+@pytest.mark.slow
+def test_over_twenty_models_patch_finds_nothing_else_more_often_than_it_may(_pocket):
+    seeds, wrong = range(1, 21), Counter()
+    for seed in seeds:
+        found = patch(circuit(_pocket.tokenizer, seed=seed), circuit_pairs(64, seed=seed), **QUICK).table
+        for key, rows in found.assign(by=found["role"] == "all").groupby(["direction", "kind", "by"]):
+            true = CARRIERS & carriers(rows)
+            assert true <= carriers(rows[rows["certain"]]), (seed, key)
+            wrong[key] += carriers(rows[rows["certain"]]) != true
     assert max(wrong.values()) <= most_by_chance(len(seeds), 0.05, 0.99), wrong
