@@ -20,6 +20,7 @@ from bertscope.analyses.importance.question import ImportanceConfig as Importanc
 from bertscope.analyses.patterns.question import PatternsConfig as PatternsConfig
 from bertscope.analyses.probe.question import ProbeConfig as ProbeConfig
 from bertscope.analyses.project.question import ProjectConfig as ProjectConfig
+from bertscope.analyses.readout.question import ReadoutConfig as ReadoutConfig
 from bertscope.analyses.redundancy.interactions import together as together
 from bertscope.analyses.redundancy.question import RedundancyConfig as RedundancyConfig
 from bertscope.analyses.relations.question import RelationsConfig as RelationsConfig
@@ -1578,6 +1579,73 @@ def prune(
         base: What models whose origin isn't recorded were fine-tuned from.
         out: The folder to write to.
         resume: Whether to go on from what was left unfinished there.
+    """
+
+def readout(
+    model: ModelLike,
+    task: DataLike,
+    config: ReadoutConfig | None = None,
+    *,
+    fit: int = 5000,
+    controls: bool = True,
+    share: float = 0.9,
+    close: float = 0.25,
+    rows: int = 20000,
+    repeats: int = 2000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """In which layer is the answer there?
+
+    The states of each layer, from the embeddings (0) on, are given to the model's own task head, pooler and last
+    norm included, in the last layer's place: plainly, and through a linear shortcut, the ridge regression from the
+    layer's states to the last ones on the training set, whose penalty is chosen on the validation set. The score and
+    the loss on the test set are compared with the final ones on the same texts, with paired bootstrap intervals. A
+    text settles in the first layer from which on the final prediction stays.
+
+    Args:
+        fit: Training texts that the shortcuts are fitted on, at most, and validation texts that choose their penalty; drawn by their ids. 0 leaves the shortcuts out.
+        controls: Whether to read, too, through shortcuts that were fitted to permuted last states, and from a model with random weights: a further pass over all of these texts.
+        share: How much of the final score's lead over chance a layer must have for the answer to be there, and how many of the texts must have settled for most to have.
+        close: Of scores: how near to the final one counts as the same, in standard deviations of the final ones.
+        rows: How many test rows are listed at most; all are counted.
+        repeats: Bootstrap resamples behind each interval.
+        seed: Of the resampling, the texts and tokens that are drawn, the permutation and random weights.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def redundancy(

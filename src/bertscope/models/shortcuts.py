@@ -28,7 +28,7 @@ _OF_A_ROW = 16
 """Tokens of a row that are looked at, where more are read: those of one text are much alike."""
 _TOGETHER = 1024
 """Tokens whose targets are permuted, and that are added up, at a time."""
-_ROUNDING = 1e-10
+_ROUNDING = 1e-12
 """Of the mean square of states in single precision: a direction that varies less holds nothing but rounding."""
 
 
