@@ -13,37 +13,22 @@ from scipy.stats import spearmanr
 from bertscope.analyses.gradients import gate_gradients
 from bertscope.analyses.importance.question import ImportanceConfig, importance
 from bertscope.analyses.one_by_one import fall, sizes
+from bertscope.analyses.without_parts import WithoutParts
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.ranking import rank_correlation
 from bertscope.core.units import Unit
 from bertscope.data.task import Task
+from own_task import own_task, said_by, some
 from planted_task import leave_one_head
 
 FEW = ImportanceConfig(repeats=200, steps=4, random=2)
 GRADIENTS = replace(FEW, faithful=False)
-WORDS = ("the", "good", "bad", "old", "house", "was", "never", "by", "a", "long", "road", "and", "she", "said", "it")
-
-
-def some(n: int, seed: int) -> Examples:
-    generator = np.random.default_rng(seed)
-    text = tuple(" ".join(generator.choice(WORDS, generator.integers(2, 14))) for _ in range(n))
-    return Examples(tuple(f"{seed}.{row}" for row in range(n)), text, label=np.arange(n) % 2)
 
 
 @pytest.fixture
 def task() -> Task:
-    """Select and report are different texts."""
-    return Task("own", "classification", ("LABEL_0", "LABEL_1"), some(10, 1), some(24, 2), some(30, 3), "accuracy")
-
-
-def said_by(encoder, task: Task) -> Task:
-    """The same texts, labelled as the whole model would."""
-
-    def own(examples: Examples) -> Examples:
-        return replace(examples, label=encoder.predict(examples).logits.argmax(-1))
-
-    return replace(task, train=own(task.train), validation=own(task.validation), test=own(task.test))
+    return own_task()
 
 
 def losses_of(encoder, examples: Examples) -> np.ndarray:
@@ -159,7 +144,7 @@ def test_curves_are_scores_of_the_test_set_with_nested_sets_off(tiny, task):
 def test_random_order_is_a_mean_of_orders_with_their_range(tiny, task):
     a, b, c = Unit("mlp", 1), Unit("mlp", 2), Unit("mlp", 3)
     orders = {("mlp", "random"): [[a, b, c], [c, b, a]], ("mlp", "importance"): [[a, b, c]]}
-    fell = fall(tiny, task, task.test, orders, steps=4, mode="zero", reference=None, repeats=200, seed=0)
+    fell = fall(WithoutParts(tiny, task), task.test, orders, steps=4, repeats=200, seed=0)
     curves, areas = fell.curves, fell.areas
     whole = task.score_answers(fell.judged.predicted[0])
     several, one = (curves[curves["order"] == name].reset_index(drop=True) for name in ("random", "importance"))

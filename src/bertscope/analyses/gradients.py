@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bertscope.core.examples import Examples
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
-    from bertscope.models.means import Means
+    from bertscope.models.gates import Reference
 
 Form = Literal["example", "token", "cumulative"]
 
@@ -137,7 +137,7 @@ def example_gradients(
     neurons: bool = False,
     tokens: int | None = None,
     mode: Mode = "zero",
-    reference: Means | None = None,
+    reference: Reference | None = None,
     at: float = 1.0,
 ) -> Iterator[ExampleGradients]:
     """Every example's gradient at every gate, with its sign, a batch at a time; or, if `per_token`, the sum over the

@@ -16,15 +16,13 @@ from scipy.integrate import trapezoid
 from bertscope.core.intervals import interval
 from bertscope.core.ranking import RANDOM
 from bertscope.core.resampling import metric_draws
-from bertscope.core.units import Mode, Unit
-from bertscope.models.judge import judge_without
+from bertscope.core.units import Unit
 
 if TYPE_CHECKING:
+    from bertscope.analyses.without_parts import WithoutParts
     from bertscope.core.examples import Examples
     from bertscope.core.predictions import Judged
     from bertscope.data.task import Task
-    from bertscope.models.encoder import Encoder
-    from bertscope.models.gates import Means
 
 Orders = Mapping[tuple[str, str], Sequence[Sequence[Unit]]]
 """(kind, name) to the order, or the orders, in which the parts of that kind go."""
@@ -85,14 +83,11 @@ class Fall:
 
 
 def fall(
-    encoder: Encoder,
-    task: Task,
+    without: WithoutParts,
     examples: Examples,
     orders: Orders,
     *,
     steps: int,
-    mode: Mode,
-    reference: Means | None,
     repeats: int,
     seed: int,
     quantities: Sequence[Quantity] = ("score", "loss"),
@@ -106,9 +101,8 @@ def fall(
         ]
         for key, several in orders.items()
     }
-    sets = [sorted(off) for off in known]
-    judged = judge_without(encoder, task.output, examples, sets, mode=mode, reference=reference)
-    draws = {by: _draws(by, task, judged, repeats=repeats, seed=seed) for by in quantities}
+    judged = without.judged(examples, [sorted(off) for off in known])
+    draws = {by: _draws(by, without.task, judged, repeats=repeats, seed=seed) for by in quantities}
     return Fall(
         off={kind: sizes(len(several[0]), steps) for (kind, _), several in orders.items()},
         along={key: {by: each[:, several] for by, each in draws.items()} for key, several in lines.items()},

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bertscope.analyses.gradients import example_gradients
-from bertscope.core.ranking import ComputedRanking, Ranking
-from bertscope.core.units import Mode, Unit, heads_and_mlps
-from bertscope.models.judge import judge_without
+from bertscope.core.ranking import MISSED, ComputedRanking, Ranking
+from bertscope.core.units import Unit, heads_and_mlps
 
 if TYPE_CHECKING:
-    from bertscope.data.task import Task
-    from bertscope.models.encoder import Encoder
-    from bertscope.models.means import Means
+    from bertscope.analyses.without_parts import WithoutParts
+    from bertscope.models.gates import Reference
 
 NODES = 16
 """Of the integral over the gates."""
@@ -30,17 +28,9 @@ class Ranked:
     none, as a share of that."""
 
 
-def rank_parts(
-    encoder: Encoder,
-    task: Task,
-    by: Sequence[ComputedRanking],
-    *,
-    mode: Mode = "zero",
-    reference: Means | None = None,
-    nodes: int = NODES,
-    seed: int = 0,
-) -> Ranked:
-    """Heads and MLPs ranked in these ways, on the validation set.
+def rank_parts(without: WithoutParts, by: Sequence[ComputedRanking], *, nodes: int = NODES, seed: int = 0) -> Ranked:
+    """Heads and MLPs ranked in these ways, on the validation set. A gate that closes leaves behind what a part does
+    that is off.
 
     loss         how much the mean loss rises with the part alone off
     kl           how far predictions move then
@@ -50,42 +40,43 @@ def rank_parts(
                  take. The sign stays, since a part that raises the loss is one that the circuit is better without;
                  sizes would rank it among the best.
     """
+    encoder, task = without.encoder, without.task
     units = heads_and_mlps(encoder.head_counts, encoder.neuron_counts)
     found: dict[str, np.ndarray] = {}  # each [example, unit]: the higher, the more it matters
     missed = None
     all_off: list[list[Unit]] = [units] if "integrated" in by else []
     alone = [[unit] for unit in units] if {"loss", "kl"} & {*by} else []
     if alone or all_off:
-        off = [[], *all_off, *alone]
-        judged = judge_without(encoder, task.output, task.validation, off, mode=mode, reference=reference)
+        judged = without.judged(task.validation, [[], *all_off, *alone])
         losses, first = judged.losses / task.loss_scale, 1 + len(all_off)
         found |= {"loss": (losses[first:] - losses[0]).T, "kl": judged.divergence[first:].T}
     if "gradient" in by:
-        found["gradient"] = np.abs(_gradients(encoder, task, units, mode, reference, 1.0))
+        found["gradient"] = np.abs(_gradients(without, units, without.reference(units, alone=True), 1.0))
     if "integrated" in by:
-        found["integrated"] = -_integrated(encoder, task, units, mode, reference, nodes)
         taken = float((losses[1] - losses[0]).mean())
-        missed = abs(float(found["integrated"].sum(1).mean()) - taken) / (abs(taken) or 1.0)
+        for more in (nodes, 2 * nodes, 4 * nodes):
+            found["integrated"] = -_integrated(without, units, more)
+            missed = abs(float(found["integrated"].sum(1).mean()) - taken) / (abs(taken) or 1.0)
+            if missed <= MISSED:
+                break
     return Ranked([Ranking.of_means(one, units, found[one], seed=seed) for one in dict.fromkeys(by)], missed)
 
 
-def _integrated(
-    encoder: Encoder, task: Task, units: Sequence[Unit], mode: Mode, reference: Means | None, nodes: int
-) -> np.ndarray:
+def _integrated(without: WithoutParts, units: Sequence[Unit], nodes: int) -> np.ndarray:
     """[example, unit]: Gauss and Legendre's quadrature of the gradients between gates at 0 and gates at 1."""
     places, weights = np.polynomial.legendre.leggauss(nodes)
-    total = np.zeros((len(task.validation), len(units)))
+    total = np.zeros((len(without.task.validation), len(units)))
+    reference = without.reference(units, alone=False)
     for at, weight in zip((places + 1) / 2, weights / 2, strict=True):
-        total += weight * _gradients(encoder, task, units, mode, reference, float(at))
+        total += weight * _gradients(without, units, reference, float(at))
     return total
 
 
-def _gradients(
-    encoder: Encoder, task: Task, units: Sequence[Unit], mode: Mode, reference: Means | None, at: float
-) -> np.ndarray:
+def _gradients(without: WithoutParts, units: Sequence[Unit], reference: Reference | None, at: float) -> np.ndarray:
     """[example, unit]: the validation set's gradients, with their signs, with all gates there."""
+    encoder, task = without.encoder, without.task
     found = np.zeros((len(task.validation), len(units)))
-    parts = example_gradients(encoder, task, task.validation, mode=mode, reference=reference, at=at)
+    parts = example_gradients(encoder, task, task.validation, mode=without.mode, reference=reference, at=at)
     for part in parts:
         found[part.rows] = of_units(part.heads, part.mlps, units)
     return found

@@ -136,18 +136,14 @@ def difference_reach(one: np.ndarray, other: np.ndarray) -> float:
 
 def interval_from_one_more(draws: np.ndarray, others: np.ndarray) -> tuple[float, float]:
     """The interval of a difference from the mean of `others` [n], of draws over examples [1 + repeats], as from one
-    more such: other examples would change it, and so would another draw of what it is compared with. Student's, with
-    Satterthwaite's degrees of freedom. One that is drawn like the others differs from them by more than examples
-    explain, and an interval over examples alone would leave out 0."""
-    from scipy.stats import t
-
-    by_examples, n = float(draws[1:].var()), len(others)
-    by_draw = float(others.var(ddof=1)) * (1 + 1 / n)
-    if not by_draw:
-        low, high = interval(draws)
-        return float(low), float(high)
-    freedom = (n - 1) * ((by_examples + by_draw) / by_draw) ** 2
-    either = float(t.ppf(ENDS[1], freedom)) * (by_examples + by_draw) ** 0.5
+    more such: other examples would change it, and so would another draw of what it is compared with. One that is
+    drawn like the others differs from them by more than examples explain, and an interval over examples alone would
+    leave out 0. Each source reaches as far as it would alone (the draws by Student's t), and both add up in squares.
+    """
+    n = len(others)
+    by_examples = _NORMAL * float(draws[1:].std())
+    by_draw = float(reach(n)) * float(others.std(ddof=1)) * (1 + 1 / n) ** 0.5
+    either = float(np.hypot(by_examples, by_draw))
     return float(draws[0] - either), float(draws[0] + either)
 
 

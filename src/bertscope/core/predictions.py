@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,8 +44,25 @@ class Judged:
     """[change, example]: how far it says something else than the first form, whatever is right."""
     flips: np.ndarray
     """[change, example]: whether it predicts something else than the first form, 1 or 0; NaN where nothing can
-    flip."""
+    flip. Of a change with several draws the share of them in which it does."""
     predicted: np.ndarray
-    """[change, example, ...]: what is predicted."""
+    """[change, example, ...]: what is predicted; of a change with several draws, in the first."""
     truncated: int
     """Texts of which something wasn't read: they are longer than the model allows."""
+
+    def mean_of(self, draws: Sequence[int]) -> Judged:
+        """The mean over draws, where so many changes that follow each other are draws of one."""
+        first = np.cumsum([0, *draws[:-1]])
+
+        def mean(values: np.ndarray) -> np.ndarray:
+            count = np.reshape(draws, (-1, *[1] * (values.ndim - 1)))
+            return np.add.reduceat(values, first, axis=0) / count
+
+        return Judged(
+            moments=mean(self.moments),
+            losses=mean(self.losses),
+            divergence=mean(self.divergence),
+            flips=mean(self.flips),
+            predicted=self.predicted[first],
+            truncated=self.truncated,
+        )

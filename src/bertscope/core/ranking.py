@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 ComputedRanking = Literal["loss", "kl", "gradient", "integrated"]
 """How parts can be ranked without a stored result; `analyses/part_rankings.py` says what each is."""
 COMPUTED: tuple[ComputedRanking, ...] = get_args(ComputedRanking)
+MISSED = 0.01
+"""The share of what integrated gates should add up to that they may miss."""
 BOTH = "both"
 """Heads and MLPs in one ranking."""
 RANDOM = "random"
@@ -114,6 +116,8 @@ def stored_rankings(result: Result, model: ModelRecord, units: Sequence[Unit]) -
             f"ask {result.question} of this model"
         )
     found = [one for key, by in declared.items() if (one := _read(result, key, by, units)) is not None]
+    if not found and all(_is_empty(result, by) for by in declared.values()):
+        raise UserError(f"the result of {result.question} found nothing to rank parts by; see its notes")
     if not found:
         raise UserError(
             f"the result of {result.question} ranks neither all heads nor all MLPs of {model.name}; "
@@ -152,6 +156,12 @@ def _read(result: Result, key: str, by: RanksBy, units: Sequence[Unit]) -> Ranki
     name = result.question if key == result.question else f"{result.question}_{key}"
     ranked = np.array([values[unit] for unit in there])
     return Ranking(name, tuple(there), ranked, _reliability(result, by), by.split, result.subject.get("task", ""))
+
+
+def _is_empty(result: Result, by: RanksBy) -> bool:
+    """Whether its column is there and holds nothing."""
+    table = result.tables.get(by.table)
+    return table is not None and by.column in table and bool(table[by.column].isna().all())
 
 
 def _reliability(result: Result, by: RanksBy) -> dict[str, Reliability]:

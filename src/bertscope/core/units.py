@@ -15,9 +15,11 @@ from typing import Any, Literal, get_args
 from bertscope.core.errors import UserError, did_you_mean
 
 UnitKind = Literal["head", "heads", "mlp", "layer", "neuron"]
-Mode = Literal["uniform", "zero", "mean"]
+Mode = Literal["uniform", "zero", "mean", "position", "resample", "optimal"]
 """What a part that is switched off leaves behind; `models/gates.py` says what they mean."""
 MODES: tuple[Mode, ...] = get_args(Mode)
+PlainMode = Literal["uniform", "zero", "mean"]
+"""Those that say the same of a part whatever else is off, and of a text whatever is drawn."""
 _FORM = re.compile(r"(?P<kind>[a-z]+):(?P<layer>\d+)(?:\.(?P<number>\d+))?")
 
 

@@ -24,10 +24,11 @@ from bertscope.core.predictions import Predictions
 from bertscope.core.units import Mode, Unit
 from bertscope.models.batches import WINDOW
 from bertscope.models.config_notes import PARSER, notes_in, origin_in, origin_note
+from bertscope.models.donors import Donors, donors
 from bertscope.models.families import Family, descend, head_size_of
-from bertscope.models.gates import Gates, open_gates
+from bertscope.models.gates import Gates, Reference, open_gates
 from bertscope.models.masked_words import right_pieces
-from bertscope.models.means import Means, means
+from bertscope.models.means import Means, PlaceMeans, means, means_by_place
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.outputs.masked_words import GuessedWords
 from bertscope.models.outputs.sentence_vectors import WITHOUT_SCORES
@@ -187,7 +188,7 @@ class Encoder:
         return digest_text(canonical_json(whole))
 
     def gates(
-        self, off: str | Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Means | None = None
+        self, off: str | Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Reference | None = None
     ) -> AbstractContextManager[Gates]:
         """Switch parts off for the length of a block: `with encoder.gates(off=["head:3.7", "mlp:5"]): ...`"""
         return open_gates(self, off, mode=mode, reference=reference)
@@ -213,6 +214,14 @@ class Encoder:
     def means(self, examples: Examples) -> Means:
         """Every head's and MLP's average output over the real tokens of these examples, for `mode="mean"`."""
         return means(self, examples)
+
+    def means_by_place(self, examples: Examples, output: Output | None = None) -> PlaceMeans:
+        """The same at each place of a text, for `mode="position"`; with a task's `output`, of what it is read as."""
+        return means_by_place(self, examples, output)
+
+    def donors(self, examples: Examples, output: Output | None = None, *, seed: int = 0) -> Donors:
+        """Every head's and MLP's output on some of these examples, for `mode="resample"`; likewise."""
+        return donors(self, examples, output, seed)
 
     def cut(self, off: str | Iterable[str | Unit]) -> Encoder:
         """A smaller copy without these parts: `encoder.cut(["head:3.7", "mlp:5", "neuron:2.1", "layer:12"])`."""

@@ -11,9 +11,9 @@ layer  x + g (f(x) - x): at 0 the layer is the identity, which zeroing the parts
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -21,11 +21,22 @@ from torch import Tensor
 from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.core.units import MODES, Mode, Unit
-from bertscope.models.means import Means
+from bertscope.models.donors import Donors
+from bertscope.models.means import Means, PlaceMeans
 from bertscope.models.taps import Tap, allowed_keys, tapped
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
+
+Reference = Means | PlaceMeans | Donors
+"""What parts that are off leave behind, where that isn't computed of the text itself."""
+_NEEDED: dict[Mode, tuple[type[Reference], str]] = {
+    "mean": (Means, "encoder.means(examples), on the validation set"),
+    "position": (PlaceMeans, "encoder.means_by_place(examples), on the validation set"),
+    "resample": (Donors, "encoder.donors(examples), on the validation set"),
+    "optimal": (Means, "optimal_constants(encoder, output, examples, sets), on the validation set"),
+}
+"""What modes need to be told, and who tells it."""
 
 
 class Gates(Tap):
@@ -36,10 +47,12 @@ class Gates(Tap):
     both: [B, 1, N] or [B, T, N].
 
     mode   what a part that is off leaves behind. `zero`: nothing. `uniform`: the head attends equally to every key
-           the mask allows (an MLP has no such form and leaves nothing). `mean`: the part's average output.
+           the mask allows (an MLP has no such form and leaves nothing). `mean`: the part's average output;
+           `position`: its average output at that place of a text; `resample`: its output on another text, which
+           another is in each `draw`; `optimal`: a constant, the one with which the model says most nearly the same.
     """
 
-    def __init__(self, encoder: Encoder, mode: Mode, means: Means | None) -> None:
+    def __init__(self, encoder: Encoder, mode: Mode, reference: Reference | None) -> None:
         like = next(encoder.model.parameters())
         layers, heads = encoder.n_layers, max(encoder.head_counts)
         self.heads = torch.ones(layers, heads, dtype=like.dtype, device=like.device)
@@ -47,7 +60,11 @@ class Gates(Tap):
         self.layers = torch.ones(layers, dtype=like.dtype, device=like.device)
         self.neurons: dict[int, Tensor] = {}
         """Layer (0-based) to a factor for each of its MLP's neurons; a layer that isn't here has all of them on."""
-        self.mode, self.means = mode, means
+        self.mode, self.reference = mode, reference
+        self.draw = 0
+        """Which other text `resample` takes: a number from 0."""
+        self._inputs: Mapping[str, Any] = {}
+        self._entries: Tensor | None = None
         self._neuron_counts = encoder.neuron_counts
         self._busy: dict[str, list[bool]] = {}
 
@@ -71,7 +88,8 @@ class Gates(Tap):
         else:
             self.layers[..., layer] = 0
 
-    def on_start(self) -> None:
+    def on_start(self, inputs: Mapping[str, Any]) -> None:
+        self._inputs, self._entries = inputs, None
         # One look at the gates per forward pass, not one per layer: on a GPU each look waits for the device.
         axes = {"heads": (self.heads, -1), "mlps": (self.mlps, None), "layers": (self.layers, None)}
         self._busy = {name: _busy(gate, axis) for name, (gate, axis) in axes.items()}
@@ -90,19 +108,28 @@ class Gates(Tap):
         """What heads that are off put out instead of their context, in a shape that spreads to its own."""
         if self.mode == "uniform":
             return _uniform(value, mask)
-        if self.mode == "mean":
-            assert self.means is not None
-            return self.means.heads[layer, : context.shape[2]].to(context)
-        return context.new_zeros(1)
+        if self.mode not in _NEEDED:
+            return context.new_zeros(1)
+        assert self.reference is not None
+        return self._told(self.reference.heads[layer][..., : context.shape[2], :], context)
 
     def on_mlp(self, layer: int, output: Tensor) -> Tensor:
         if not self._busy["mlps"][layer]:
             return output
         gate = _placed(self.mlps[..., layer, None], 1)
-        if self.mode == "mean":
-            assert self.means is not None
-            return output * gate + (1 - gate) * self.means.mlps[layer].to(output)
-        return output * gate
+        if self.mode not in _NEEDED:
+            return output * gate
+        assert self.reference is not None
+        return output * gate + (1 - gate) * self._told(self.reference.mlps[layer], output)
+
+    def _told(self, entries: Tensor, output: Tensor) -> Tensor:
+        """What the reference has for each token of a part's output [batch, token, ...]."""
+        assert self.reference is not None
+        if self._entries is None:
+            self._entries = self.reference.entries(self._inputs, self.draw)
+        if self._entries is None:
+            return entries.to(output)
+        return entries[self._entries[:, : output.shape[1]]].to(output)  # of the last layer there may be one row
 
     def on_neurons(self, layer: int, neurons: Tensor) -> Tensor:
         return neurons * self.neurons[layer] if layer in self.neurons else neurons
@@ -128,12 +155,14 @@ def _busy(gate: Tensor, inner: int | None) -> list[bool]:
 
 @contextmanager
 def open_gates(
-    encoder: Encoder, off: str | Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Means | None = None
+    encoder: Encoder, off: str | Iterable[str | Unit] = (), *, mode: Mode = "zero", reference: Reference | None = None
 ) -> Iterator[Gates]:
     """Gates on the whole encoder for the length of the block, with the units in `off` at 0. Blocks nest."""
     check_known("mode", mode, MODES)
-    if mode == "mean" and reference is None:
-        raise UserError("mode 'mean' needs a reference: encoder.means(examples), on the validation set")
+    if mode in _NEEDED:
+        kind, told_by = _NEEDED[mode]
+        if not isinstance(reference, kind):
+            raise UserError(f"mode {mode!r} needs a reference: {told_by}")
     if mode == "uniform" and getattr(encoder.model.config, "rotary_value", False):
         raise UserError(f"{encoder.name} rotates its values by position, so that their mean means nothing; use zero")
     gates = Gates(encoder, mode, reference)

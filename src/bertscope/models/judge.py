@@ -18,7 +18,9 @@ from bertscope.core.examples import Examples
 from bertscope.core.output import Output
 from bertscope.core.predictions import Judged, Predictions
 from bertscope.core.units import Mode, Unit
+from bertscope.models.donors import DRAWS
 from bertscope.models.encoder import Encoder
+from bertscope.models.gates import Reference
 from bertscope.models.means import Means
 from bertscope.models.outputs.base import ModelOutput, RowBatch, put
 from bertscope.models.outputs.kinds import model_output
@@ -32,16 +34,21 @@ def judge_without(
     off: Sequence[Sequence[Unit]],
     *,
     mode: Mode = "zero",
-    reference: Means | None = None,
+    reference: Reference | Sequence[Means] | None = None,
     replay: bool = True,
     tokens: int | None = None,
 ) -> Judged:
     """The examples scored with each set of parts in `off` switched off; the first is what others are compared with.
 
-    `replay=False` runs all of the model every time: the plain way, to compare with.
+    reference   what `mode` needs (`models/references.py` has it of a validation set); of `optimal` one for each set
+    replay      False runs all of the model every time: the plain way, to compare with
+
+    `resample` is the mean of several draws: of losses, moments and divergences; flips are the share of draws.
     """
-    with switched_off(encoder, off, mode=mode, reference=reference) as changes:
-        return judge_each(encoder, output, examples, changes, replay=replay, tokens=tokens)
+    draws = DRAWS if mode == "resample" else 1
+    with switched_off(encoder, off, mode=mode, reference=reference, draws=draws) as changes:
+        found = judge_each(encoder, output, examples, changes, replay=replay, tokens=tokens)
+    return found if draws == 1 else found.mean_of([draws if units else 1 for units in off])
 
 
 def judge_each(
@@ -138,11 +145,12 @@ def predict_without(
     off: Sequence[Sequence[Unit]],
     *,
     mode: Mode = "zero",
-    reference: Means | None = None,
+    reference: Reference | Sequence[Means] | None = None,
     replay: bool = True,
     tokens: int | None = None,
 ) -> Predictions:
-    """What is on top of the encoder says [set, example, ...] with each set of parts switched off."""
+    """What is on top of the encoder says [set, example, ...] with each set of parts switched off; by `resample`, in
+    the first draw."""
     asked = model_output(encoder)
     with switched_off(encoder, off, mode=mode, reference=reference) as changes:
         keeping = Keeping(asked, examples, len(changes))

@@ -104,7 +104,7 @@ def observe(
     _check(encoders, examples, needs, NEEDS)
 
     def read(batch: Batch) -> None:
-        seen = [_look(encoder, batch, needs) for encoder in encoders]
+        seen = [look(encoder, batch, needs) for encoder in encoders]
         for observer in observers:
             observer.update(batch, seen)
 
@@ -131,12 +131,12 @@ def observe_layers(
 
     def read(batch: Batch) -> None:
         waiting = zip(others, places, strict=True)
-        seen = [_look(encoder, batch, observer.needs, place.keep) for encoder, place in waiting]
+        seen = [look(encoder, batch, observer.needs, place.keep) for encoder, place in waiting]
 
         def show(layer: int, shown: Seen) -> None:
             observer.update(batch, layer, [one.lowest_layer() for one in (*seen, shown)])
 
-        _look(last, batch, observer.needs, show)
+        look(last, batch, observer.needs, show)
 
     return _stream(encoders, examples, read, observer.needs, tokens, window, long, label)
 
@@ -238,7 +238,7 @@ class _Recorder(Tap):
         return torch.einsum("bhkd,hde,bhke->bhk", value, gram, value).clamp_min(0).sqrt()
 
 
-def _look(encoder: Encoder, batch: Batch, needs: frozenset[str], show: Show | None = None) -> Seen:
+def look(encoder: Encoder, batch: Batch, needs: frozenset[str], show: Show | None = None) -> Seen:
     """One forward pass; `show` is called after each of its layers."""
     seen = Seen()
     with tapped(encoder, _Recorder(encoder, needs, seen, show)) if needs & INSIDE else nullcontext():

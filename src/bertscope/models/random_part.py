@@ -19,10 +19,10 @@ from torch import Tensor
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
 from bertscope.core.units import Mode, Unit
+from bertscope.models.donors import DRAWS
 from bertscope.models.encoder import Encoder
-from bertscope.models.gates import Gates
+from bertscope.models.gates import Gates, Reference
 from bertscope.models.judge import judge_each
-from bertscope.models.means import Means
 from bertscope.models.replay import TemporaryChange
 from bertscope.models.taps import Tap, tapped
 
@@ -35,7 +35,7 @@ def losses_without_random_parts(
     *,
     draws: int,
     mode: Mode = "zero",
-    reference: Means | None = None,
+    reference: Reference | None = None,
     seed: int = 0,
 ) -> np.ndarray:
     """The losses [head, draw, example] without a random part in the place of each head."""
@@ -50,18 +50,18 @@ def random_parts_off(
     *,
     draws: int,
     mode: Mode = "zero",
-    reference: Means | None = None,
+    reference: Reference | None = None,
     seed: int = 0,
 ) -> Iterator[list[TemporaryChange]]:
     """The changes that take a random part out in the place of each head, `draws` of each, inside the block. The heads
-    of a layer have the same subspaces."""
+    of a layer have the same subspaces. By `resample` each has one draw of the other text."""
     with encoder.gates(mode=mode, reference=reference) as gates:
         tap = RandomPart(encoder, gates)
         subspaces = {layer: _subspaces(encoder, layer, draws, seed) for layer in {head.layer_index for head in heads}}
         changes = [
-            TemporaryChange(head.layer_index, partial(tap.off, head, subspace))
+            TemporaryChange(head.layer_index, partial(tap.off, head, subspace, draw % DRAWS))
             for head in heads
-            for subspace in subspaces[head.layer_index]
+            for draw, subspace in enumerate(subspaces[head.layer_index])
         ]
         with tapped(encoder, tap):
             yield changes
@@ -76,13 +76,13 @@ class RandomPart(Tap):
         self._subspace = self._removed = torch.empty(0)
 
     @contextmanager
-    def off(self, head: Unit, subspace: Tensor) -> Iterator[None]:
+    def off(self, head: Unit, subspace: Tensor, draw: int = 0) -> Iterator[None]:
         """For the block, without the part in this subspace, [hidden, rank] with orthonormal columns."""
-        self._head, self._subspace = head, subspace
+        self._head, self._subspace, self._gates.draw = head, subspace, draw
         try:
             yield
         finally:
-            self._head = None
+            self._head, self._gates.draw = None, 0
 
     def on_context(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         if self._head is not None and layer == self._head.layer_index:

@@ -16,12 +16,13 @@ from typing import Any
 import torch
 from torch import nn
 
+from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
 from bertscope.core.units import Mode, Unit
 from bertscope.models.encoder import Encoder
 from bertscope.models.finite_pass import measuring
-from bertscope.models.gates import Gates
+from bertscope.models.gates import Gates, Reference
 from bertscope.models.means import Means
 from bertscope.models.observe import default_budget
 from bertscope.models.outputs.base import ModelOutput, RowBatch
@@ -46,13 +47,32 @@ class TemporaryChange:
 
 @contextmanager
 def switched_off(
-    encoder: Encoder, off: Sequence[Sequence[Unit]], *, mode: Mode = "zero", reference: Means | None = None
+    encoder: Encoder,
+    off: Sequence[Sequence[Unit]],
+    *,
+    mode: Mode = "zero",
+    reference: Reference | Sequence[Means] | None = None,
+    draws: int = 1,
 ) -> Iterator[list[TemporaryChange]]:
-    """The changes that switch each of these sets of parts off, inside the block."""
+    """The changes that switch each of these sets of parts off, inside the block; each set `draws` times, one after
+    the other, but for one that is empty. A reference is for all sets, or there are as many as sets."""
     sets = [[unit.check(encoder.head_counts, encoder.neuron_counts) for unit in units] for units in off]
-    with encoder.gates(mode=mode, reference=reference) as gates:
-        lowest = [min((unit.layer_index for unit in units), default=encoder.n_layers) for units in sets]
-        yield [TemporaryChange(first, partial(_off, gates, units)) for first, units in zip(lowest, sets, strict=True)]
+    own: Sequence[Reference | None] = (
+        reference if isinstance(reference, Sequence) and reference else [reference] * len(sets)  # type: ignore[list-item]
+    )
+    if len(own) != len(sets):
+        raise UserError(f"there are {len(own)} references for {len(sets)} sets of parts; give one, or one for each")
+    with encoder.gates(mode=mode, reference=own[0] if own else None) as gates:
+        yield [
+            TemporaryChange(lowest_layer(encoder, units), partial(_off, gates, units, each, draw))
+            for units, each in zip(sets, own, strict=True)
+            for draw in range(draws if units else 1)
+        ]
+
+
+def lowest_layer(encoder: Encoder, units: Sequence[Unit]) -> int:
+    """In which there is one of these parts, 0-based; as many as there are layers where there is none."""
+    return min((unit.layer_index for unit in units), default=encoder.n_layers)
 
 
 def run_each(
@@ -99,13 +119,15 @@ def run_each(
 
 
 @contextmanager
-def _off(gates: Gates, units: Sequence[Unit]) -> Iterator[None]:
+def _off(gates: Gates, units: Sequence[Unit], reference: Reference | None, draw: int) -> Iterator[None]:
+    gates.reference, gates.draw = reference, draw
     for unit in units:
         gates.switch_off(unit)
     try:
         yield
     finally:
         gates.all_on()
+        gates.draw = 0
 
 
 @contextmanager

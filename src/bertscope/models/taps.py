@@ -9,9 +9,11 @@ attention function by name are read by hooks alone. When the last tap closes, th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -35,8 +37,8 @@ class Tap:
 
     wants_maps = False
 
-    def on_start(self) -> None:
-        """Called before each forward pass."""
+    def on_start(self, inputs: Mapping[str, Any]) -> None:
+        """Called before each forward pass, with what the encoder is called with, by name."""
 
     def on_input(self, layer: int, inputs: Tensor) -> Tensor:
         """Called with the layer's input [batch, token, hidden]; of layer 0 that is the embeddings' output."""
@@ -103,10 +105,11 @@ class Run:
     def wants_maps(self) -> bool:
         return any(tap.wants_maps for tap in self.taps)
 
-    def start(self, *_: Any) -> None:
+    def start(self, module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> None:
         self.layer = -1
+        inputs = dict(zip(_names(type(module).forward), args, strict=False)) | kwargs
         for tap in self.taps:
-            tap.on_start()
+            tap.on_start(inputs)
 
     def show_maps(self, maps: Tensor) -> None:
         for tap in self.taps:
@@ -145,7 +148,7 @@ def _open(encoder: Encoder, undo: ExitStack) -> None:
     run, base, family = Run(), encoder.model.base_model, encoder.family
     setattr(base, _RUN, run)
     undo.callback(delattr, base, _RUN)
-    hooks = [base.register_forward_pre_hook(run.start)]
+    hooks = [base.register_forward_pre_hook(run.start, with_kwargs=True)]
     for block in dict.fromkeys(encoder.layers):  # a shared block once
         attention, projection, mlp, mlp_out = encoder.parts(block)
         hooks += [
@@ -170,6 +173,12 @@ def _open(encoder: Encoder, undo: ExitStack) -> None:
         AttentionMaskInterface.register(_NAME, eager_mask)  # padding arrives as a mask that is added to the scores
         undo.callback(encoder.model.set_attn_implementation, encoder.model.config._attn_implementation)
         encoder.model.set_attn_implementation(_NAME)
+
+
+@cache
+def _names(forward: Callable[..., Any]) -> tuple[str, ...]:
+    """What a model's class calls the arguments of its pass, in their order."""
+    return tuple(signature(forward).parameters)[1:]
 
 
 def allowed_keys(value: Tensor, mask: Tensor | None) -> Tensor:

@@ -15,6 +15,7 @@ from bertscope.analyses.circuit.question import CircuitConfig
 from bertscope.analyses.circuit.result import PLURAL, Found, circuit_result
 from bertscope.analyses.one_by_one import Fall, Orders, fall
 from bertscope.analyses.part_rankings import rank_parts
+from bertscope.analyses.without_parts import WithoutParts
 from bertscope.core.equivalence import SHARE, judged, margin
 from bertscope.core.errors import UserError
 from bertscope.core.estimate import Estimate
@@ -41,15 +42,14 @@ def measure(model: Encoder, task: Task, config: CircuitConfig, rankings: Sequenc
     if config.mode == "uniform":
         with model.gates(mode="uniform"):  # refused where it can't be, before anything is computed
             pass
-    reference = model.means(task.validation) if config.mode == "mean" else None
-    how: dict[str, Any] = {"mode": config.mode, "reference": reference}
-    ranked = rank_parts(model, task, config.by, nodes=config.nodes, seed=config.seed, **how)
+    without = WithoutParts(model, task, config.mode, seed=config.seed)
+    ranked = rank_parts(without, config.by, nodes=config.nodes, seed=config.seed)
     every = _named_apart([*ranked.rankings, *stored])
     orders = {(kind, one.by): [one.rising(kind)] for kind in kinds for one in every if one.has(_of_kind(units, kind))}
-    how |= {"steps": config.steps, "repeats": config.repeats, "seed": config.seed}
+    how: dict[str, Any] = {"steps": config.steps, "repeats": config.repeats, "seed": config.seed}
     beside = _beside_random(orders, units, kinds, config)
-    by_test = fall(model, task, task.test, beside, quantities=("score", "loss", "kl"), **how)
-    by_validation = fall(model, task, task.validation, orders, quantities=("score",), **how)
+    by_test = fall(without, task.test, beside, quantities=("score", "loss", "kl"), **how)
+    by_validation = fall(without, task.validation, orders, quantities=("score",), **how)
     along = {key: {**each, FAITHFUL: faithful(each["kl"])} for key, each in by_test.along.items()}
     fell = replace(by_test, along=along)
     return circuit_result(

@@ -11,7 +11,6 @@ from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Input, Question
 from bertscope.core.ranking import COMPUTED, ComputedRanking, RanksBy
 from bertscope.core.scoring import Scoring
-from bertscope.core.units import Mode
 
 Kind = Literal["head", "mlp", "both"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -27,15 +26,17 @@ class CircuitConfig:
     """How parts are ranked on the validation set. loss, kl: what the part's absence alone does to the loss, and to
     predictions; gradient: the size of the loss's gradient at its gate, as in `importance`; integrated: that gradient
     with its sign, over gates that open together from 0 to 1."""
-    mode: Mode = "mean"
-    """What a part that is off leaves behind. mean: its average output on the validation set; zero: nothing; uniform:
-    a head attends equally to every token, and an MLP leaves nothing."""
+    mode: Literal["mean", "optimal", "position", "zero", "uniform"] = "mean"
+    """What a part that is off leaves behind. Of the validation set, mean: its average output; optimal: the constants
+    with which predictions move least, fitted for each set of parts; position: its average output at each place.
+    zero: nothing; uniform: a head attends equally to every token, and an MLP leaves nothing."""
     steps: int = 10
     """In how many steps the kept parts go from none to all."""
     random: int = 5
     """How many random orders stand beside the rankings."""
     nodes: int = 16
-    """Of integrated: at how many places between 0 and 1 the gradient is taken."""
+    """Of integrated: at how many places between 0 and 1 the gradient is taken; twice and four times as many where
+    the sum misses more than 1% of what it should be."""
     repeats: int = 1000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
@@ -73,17 +74,17 @@ circuit = Question(
     numbers={
         "score": "score of the whole model",
         "chance": "chance",
-        "size": "{kind}s in the smallest circuit by {ranking}",
-        "change": "change of the score with that circuit alone, test ({kind}s by {ranking})",
-        "area": "area of the score, {kind}s by {ranking}",
-        "faithful_area": "area of faithfulness, {kind}s by {ranking}",
-        "more_than_random": "area of the score, {kind}s by {ranking}: more than in random order",
-        "more_faithful": "area of faithfulness, {kind}s by {ranking}: more than in random order",
-        "reliability": "reliability of the ranking of {kind}s by {ranking}",
+        "size": "{kind} in the smallest circuit, by {ranking}",
+        "change": "change of the score with that circuit alone, test ({kind} by {ranking})",
+        "area": "area of the score, {kind} by {ranking}",
+        "faithful_area": "area of faithfulness, {kind} by {ranking}",
+        "more_than_random": "area of the score, {kind} by {ranking}: more than in random order",
+        "more_faithful": "area of faithfulness, {kind} by {ranking}: more than in random order",
+        "reliability": "reliability of the ranking of {kind} by {ranking}",
         "missed": "integrated gates: what their sum misses",
     },
     words={
-        "kind": {"mlp": "MLP", "both": "head and MLP"},
+        "kind": {"head": "heads", "mlp": "MLPs", "both": "heads and MLPs"},
         "ranking": {
             "loss": "rise of the loss",
             "kl": "divergence",

@@ -16,7 +16,7 @@ from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
-from bertscope.core.ranking import RANDOM, Ranking
+from bertscope.core.ranking import MISSED, RANDOM, Ranking
 from bertscope.core.reliability import ENOUGH
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent, points, sure
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 PLURAL = {"head": "heads", "mlp": "MLPs", "both": "heads and MLPs"}
 _DIVERGENCE = {"kl": "KL divergence from the whole model", "squared_change": "squared change of the score"}
-_ENOUGH_OF_SUM = 0.01
-"""What the sum of integrated gates may miss of what it should be, before that is said."""
 _LABELS = {
     "low": "from", "high": "to", "kind": "part", "share": "share that is kept", "kept": "kept",
     "faithful": "faithfulness", "ranking": "ranked by", "other": "and by", "loss_low": "from", "loss_high": "to",
@@ -124,7 +122,7 @@ def _notes(task: Task, found: Found) -> list[str]:
         f"the ranking by {_told(one.by)} was measured on the test set, which is scored here: its curve is flattered"
         for one in found.rankings if one.saw_test_set_of(task.name)
     ]  # fmt: skip
-    if found.missed is not None and found.missed > _ENOUGH_OF_SUM:
+    if found.missed is not None and found.missed > MISSED:
         notes.append(
             f"integrated gates miss {percent(found.missed)} of what they should add up to; --nodes takes more places"
         )

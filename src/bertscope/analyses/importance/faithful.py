@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.one_by_one import Orders, fall
+from bertscope.analyses.without_parts import WithoutParts
 from bertscope.core.intervals import interval
 from bertscope.core.ranking import RANDOM, Ranking, rank_correlation
 from bertscope.core.reliability import Reliability, split_half, split_half_of_means
 from bertscope.core.resampling import Resampling, resampled_means
 from bertscope.core.units import Unit
-from bertscope.models.judge import judge_without
 
 if TYPE_CHECKING:
     from bertscope.analyses.importance.measure import Importances
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bertscope.data.scored import Scores
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
-    from bertscope.models.gates import Means
 
 Reliabilities = Mapping[tuple[str, str], Reliability]
 """(kind, by what parts are ranked) to how reliable that is."""
@@ -54,12 +53,10 @@ def faithfulness(
 ) -> Faithfulness:
     """What each part's absence does, on the validation set; and the parts going one after the other, on the test
     set, in orders that the validation set decides."""
-    reference = encoder.means(task.validation) if config.mode == "mean" else None
-    effects, moved, reliability = single_effects(encoder, task, found, resampling, config, reference)
-    fell = fall(
-        encoder, task, task.test, _orders(found, effects["rise"][0], config), steps=config.steps, mode=config.mode,
-        reference=reference, repeats=config.repeats, seed=config.seed,
-    )  # fmt: skip
+    without = WithoutParts(encoder, task, config.mode, seed=config.seed)
+    effects, moved, reliability = single_effects(without, found, resampling, config)
+    orders = _orders(found, effects["rise"][0], config)
+    fell = fall(without, task.test, orders, steps=config.steps, repeats=config.repeats, seed=config.seed)
     return Faithfulness(
         effects,
         moved,
@@ -73,17 +70,12 @@ def faithfulness(
 
 
 def single_effects(
-    encoder: Encoder,
-    task: Task,
-    found: Importances,
-    resampling: Resampling,
-    config: ImportanceConfig,
-    reference: Means | None,
+    without: WithoutParts, found: Importances, resampling: Resampling, config: ImportanceConfig
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], Reliabilities]:
     """What switching each part off alone does on the validation set, [1 + repeats, unit]; above 0: it is missed. And
     how far it moves predictions, and how reliable rankings by each effect are."""
-    validation, off = task.validation, [[], *([unit] for unit in found.units)]
-    switched = judge_without(encoder, task.output, validation, off, mode=config.mode, reference=reference)
+    task = without.task
+    switched = without.judged(task.validation, [[], *([unit] for unit in found.units)])
     loss, moments = switched.losses / task.loss_scale, switched.moments
     change = (loss[1:] - loss[0]).T  # [example, unit]
     score = task.value(resampled_means(resampling, moments.swapaxes(0, 1)))

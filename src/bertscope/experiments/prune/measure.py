@@ -14,6 +14,7 @@ import pandas as pd
 
 from bertscope.analyses.gradients import gate_gradients, unit_length
 from bertscope.analyses.part_rankings import of_units, rank_parts
+from bertscope.analyses.without_parts import WithoutParts
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text, explained, write_text
@@ -159,7 +160,7 @@ class Pruning:
             return np.random.default_rng(self.config.seed).random(len(self._units))
         if self.config.order == "gradient":
             return self._importance(np.ones(self._size, bool))
-        (ranking,) = rank_parts(self.encoder, self.task, [self.config.order]).rankings  # type: ignore[list-item]
+        (ranking,) = rank_parts(WithoutParts(self.encoder, self.task), [self.config.order]).rankings  # type: ignore[list-item]
         return ranking.of(self._units)
 
     def _stored(self, result: Result) -> Ranking:

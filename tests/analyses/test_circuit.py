@@ -1,0 +1,346 @@
+"""Circuits: planted heads, curves whose ends and areas are known, and rankings that come from elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.integrate import trapezoid
+
+from bertscope.analyses.ablate.question import ablate
+from bertscope.analyses.circuit.measure import faithful
+from bertscope.analyses.circuit.question import CircuitConfig, circuit
+from bertscope.analyses.graft.question import graft
+from bertscope.analyses.importance.question import importance
+from bertscope.analyses.part_rankings import rank_parts
+from bertscope.analyses.without_parts import WithoutParts
+from bertscope.core.equivalence import margin
+from bertscope.core.errors import UserError
+from bertscope.core.ranking import COMPUTED, Ranking, places, stored_rankings
+from bertscope.core.result import Result
+from bertscope.core.units import Unit, heads_and_mlps
+from bertscope.data.task import Task
+from bertscope.experiments.prune.question import prune
+from bertscope.models.load import load
+from own_task import own_task, said_by, some
+from planted_task import NEEDED, leave_one_head, planted
+from planted_task import task as planted_task
+from toy import fresh
+
+FEW = CircuitConfig(repeats=200, steps=4, random=3, nodes=4)
+
+
+@pytest.fixture
+def task() -> Task:
+    return own_task()
+
+
+@pytest.mark.parametrize("mode", ["zero", "mean"])
+def test_every_ranking_puts_the_head_first_that_decides(tiny, task, mode):
+    """Its curve is a step: nothing is lost while it is kept, so that all areas are known."""
+    leave_one_head(tiny, task.test, mlps=False)
+    task = said_by(tiny, task)
+    config = replace(FEW, units=("head",), steps=12, mode=mode)
+    result = circuit(tiny, task, config)
+    parts = result.tables["parts"]
+    for by in COMPUTED:
+        rows = parts[(parts["kind"] == "head") & (parts["ranking"] == by)].set_index("unit")
+        assert rows["rank"]["head:2.3"] == 1, by
+        assert (rows["rank"].drop("head:2.3") == 2).all() and rows["value"].drop("head:2.3").abs().max() < 1e-9
+    curves, areas = result.tables["curves"], result.tables["areas"].set_index("ranking")
+    for by in COMPUTED:
+        line = curves[curves["ranking"] == by]
+        assert line["kept"].tolist() == list(range(13)) and line["share"].iloc[6] == 0.5
+        assert line["score"].iloc[1:].tolist() == [1.0] * 12 and line["score"].iloc[0] < 0.9
+        assert line["kl"].iloc[1:].abs().max() < 1e-9 < line["kl"].iloc[0]
+        nothing = line["score"].iloc[0]
+        assert areas.loc[by, "area"] == pytest.approx(1 - (1 - nothing) / 24)  # a trapezoid over one twelfth
+        assert areas.loc[by, "faithful_area"] == pytest.approx(1 - 1 / 24)
+        (size,) = result.numbers(key="size", kind="head", ranking=by)
+        assert (size.value, size.n) == (1, 12)
+        (change,) = result.numbers(key="change", kind="head", ranking=by)
+        assert (change.value, change.low, change.high) == (0, 0, 0)
+    assert (result.tables["smallest"]["verdict"] == "as_good").all()
+    # In random order it is met anywhere: where it is kept from j parts on, the area is 1 - (j - 1/2) / 12.
+    random = np.random.default_rng(config.seed).random((config.random, 12 + 3))[:, :12]
+    place = [12 - int((values < values[6]).sum()) for values in random]  # head:2.3 is the seventh
+    expected = np.mean([1 - (j - 0.5) / 12 for j in place])
+    assert areas.loc["random", "faithful_area"] == pytest.approx(expected)
+    assert areas.loc["loss", "faithful_more_than_random"] == pytest.approx(1 - 1 / 24 - expected)
+
+
+def test_both_heads_of_a_planted_task_are_its_circuit(pocket):
+    model = planted(pocket.tokenizer)
+    result = circuit(model, planted_task(), replace(FEW, units=("head", "both"), mode="zero", steps=8))
+    for kind in ("head", "both"):
+        for by in COMPUTED:
+            (size,) = result.numbers(key="size", kind=kind, ranking=by)
+            assert size.value == 2
+    parts = result.tables["parts"]
+    for by in COMPUTED:
+        best = parts[(parts["ranking"] == by) & (parts["kind"] == "head")].nsmallest(2, "rank")
+        assert set(best["unit"]) == set(NEEDED)
+    told = circuit.sentence(result)
+    assert told is not None and told.main == 2 / 8
+    assert "2 of 8 heads keep the validation set's score" in told.sentence and "as good, within" in told.sentence
+    assert {number.key for number in result.headline} == set(circuit.numbers)
+    assert result.subject == {"task": "planted", "mode": "zero"} and list(result.models) == [model.id]
+
+
+def test_the_curves_end_with_the_whole_model_and_with_all_parts_off(tiny, task):
+    result = circuit(tiny, task, replace(FEW, units=("head", "mlp", "both")))
+    curves = result.tables["curves"]
+    whole = tiny.predict(task.test)
+    for kind, units in (
+        ("head", ["heads:1", "heads:2", "heads:3"]),
+        ("mlp", ["mlp:1", "mlp:2", "mlp:3"]),
+        ("both", ["heads:1", "heads:2", "heads:3", "mlp:1", "mlp:2", "mlp:3"]),
+    ):
+        with tiny.gates(units, mode="mean", reference=tiny.means(task.validation)):
+            off = tiny.predict(task.test)
+        moved = task.divergence(whole, off).mean()
+        here = curves[curves["kind"] == kind]
+        full, none = here[here["share"] == 1], here[here["share"] == 0]
+        assert len(full) == len(none) == 5  # four rankings, and random
+        assert set(full["score"]) == {task.score(whole).value} and (full["kl"] == 0).all()
+        assert (full["faithful"] == 1).all() and (none["faithful"] == 0).all()
+        np.testing.assert_allclose(none["score"], task.score(off).value)
+        np.testing.assert_allclose(none["kl"], moved, rtol=1e-4)
+    assert result["score"].value == task.score(whole).value
+
+
+def test_kept_parts_are_those_that_a_ranking_puts_first(tiny, task):
+    """A point of a curve, by gates that are closed by hand; its area by the trapezoid rule."""
+    result = circuit(tiny, task, replace(FEW, mode="zero"))
+    parts, curves = result.tables["parts"], result.tables["curves"]
+    for kind, kept in (("head", 6), ("mlp", 1)):
+        for by in COMPUTED:
+            rows = parts[(parts["kind"] == kind) & (parts["ranking"] == by)].sort_values("value", ascending=False)
+            with tiny.gates(rows["unit"].tolist()[kept:]):
+                logits = tiny.predict(task.test).logits
+            line = curves[(curves["kind"] == kind) & (curves["ranking"] == by)]
+            point = line[line["kept"] == kept].iloc[0]
+            assert point["score"] == pytest.approx((logits.argmax(-1) == task.test.label).mean())
+            assert point["kl"] == pytest.approx(
+                task.divergence(tiny.predict(task.test).logits, logits).mean(), rel=1e-3, abs=1e-7
+            )
+            row = result.tables["areas"].query("kind == @kind and ranking == @by").iloc[0]
+            for measured, column in (("score", "area"), ("kl", "kl_area"), ("faithful", "faithful_area")):
+                assert row[column] == pytest.approx(trapezoid(line[measured], line["share"]))
+            assert row["low"] <= row["area"] <= row["high"]
+            assert row["one_more_low"] <= row["more_low"] <= row["more_high"] <= row["one_more_high"]
+
+
+def test_parts_that_leave_their_optimal_constants(tiny, task):
+    """Those of a set are fitted once, wherever it is met; on the rows they are fitted on nothing is nearer."""
+    task = said_by(tiny, task)
+    ranked = importance(tiny, task, repeats=100, faithful=False)
+    kl = {}
+    for mode in ("optimal", "mean", "zero"):
+        config = replace(FEW, units=("mlp",), by=(), steps=2, mode=mode)
+        result = circuit(tiny, replace(task, test=task.validation), config, rankings=ranked)
+        kl[mode] = result.tables["curves"].query("ranking == 'importance'")["kl"].to_numpy()
+    assert kl["optimal"][0] <= min(kl["mean"][0], kl["zero"][0]) + 1e-9 and kl["optimal"][-1] == 0
+    without = WithoutParts(tiny, task, "optimal")
+    first, sets = without.judged(task.test, [[], [Unit("mlp", 1)]]), [[Unit("mlp", 1)], [Unit("mlp", 2)]]
+    known = without.reference([Unit("mlp", 1)], alone=False)
+    again = without.judged(task.test, [[], *sets])
+    np.testing.assert_array_equal(first.losses, again.losses[:2])
+    assert without.reference([Unit("mlp", 1)], alone=False) is known
+    alone = without.reference([Unit("mlp", 1), Unit("mlp", 2)], alone=True)
+    assert torch.equal(alone.mlps[0], known.mlps[0])
+    assert torch.equal(alone.mlps[1], without.reference([Unit("mlp", 2)], alone=False).mlps[1])
+
+
+def test_faithfulness_is_the_share_of_the_divergence_that_is_undone():
+    kl = np.array([[0.0, 1.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(faithful(kl)[0], [1.0, 0.75, 0.25, 0.0])
+    assert np.isnan(faithful(kl)[1]).all()
+
+
+def test_rankings_are_what_they_are_said_to_be(tiny, task):
+    """Each by hand: parts off alone, in the same mode; gradients as importance has them; all on validation."""
+    means, validation = tiny.means(task.validation), task.validation
+    found = {one.by: one for one in rank_parts(WithoutParts(tiny, task, "mean"), COMPUTED).rankings}
+    whole = tiny.predict(validation)
+    for unit in ("head:1.2", "mlp:3"):
+        with tiny.gates([unit], mode="mean", reference=means):
+            off = tiny.predict(validation)
+        rise = (task.losses(off, validation) - task.losses(whole, validation)).mean()
+        assert found["loss"].of([Unit.parse(unit)])[0] == pytest.approx(rise, rel=1e-3, abs=1e-6)
+        moved = task.divergence(whole, off).mean()
+        assert found["kl"].of([Unit.parse(unit)])[0] == pytest.approx(moved, rel=1e-3, abs=1e-7)
+    (gradient,) = rank_parts(WithoutParts(tiny, task), ["gradient"]).rankings
+    stored = importance(tiny, task, repeats=100, faithful=False).table
+    np.testing.assert_allclose(gradient.values, stored["importance"], rtol=1e-5)
+    numbers = importance(tiny, task, repeats=100, faithful=False).numbers(key="reliability", ranked_by="importance")
+    for number in numbers:
+        assert gradient.reliability[number.of["kind"]].pearson == pytest.approx(number.value, abs=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["zero", "mean", "optimal"])
+def test_integrated_gates_add_up(tiny, task, mode):
+    """To the loss with all parts minus the loss with none; and one part's, against a plain sum of differences."""
+    units, without = heads_and_mlps(tiny.head_counts, tiny.neuron_counts), WithoutParts(tiny, task, mode)
+    ranked = rank_parts(without, ["integrated"], nodes=16)
+    (integrated,), reference = ranked.rankings, without.reference(units, alone=False)
+    assert list(integrated.units) == units
+
+    def loss(heads: float, mlps: float, one: float | None = None) -> float:
+        with tiny.gates(mode=mode, reference=reference) as gates:
+            gates.heads, gates.mlps = gates.heads * heads, gates.mlps * mlps
+            if one is not None:
+                gates.heads[1, 2] = one
+            return float(task.losses(tiny.predict(task.validation), task.validation).mean())
+
+    taken = loss(0.0, 0.0) - loss(1.0, 1.0)
+    assert integrated.values.sum() == pytest.approx(taken, rel=1e-3, abs=2e-5) and ranked.missed < 0.01
+    steps = (np.arange(20) + 0.5) / 20
+    slopes = [(loss(a, a, a + 0.02) - loss(a, a, a - 0.02)) / 0.04 for a in steps]
+    assert integrated.of([Unit("head", 2, 3)])[0] == pytest.approx(-np.mean(slopes), rel=0.02, abs=2e-5)
+
+
+def test_the_smallest_circuit_is_decided_on_validation(tiny, task):
+    """The fewest parts from which on the score stays within a tenth of the skill; the test set only tells."""
+    task = said_by(tiny, task)
+    config = replace(FEW, units=("head",), steps=12, by=("loss", "gradient"))
+    result = circuit(tiny, task, config)
+    parts = result.tables["parts"]
+    means = tiny.means(task.validation)
+    for row in result.tables["smallest"].to_dict("records"):
+        order = parts[(parts["ranking"] == row["ranking"]) & (parts["kind"] == "head")]
+        units = order.sort_values("value", ascending=False, kind="stable")["unit"].tolist()
+        scores = []
+        for kept in range(13):
+            with tiny.gates(units[kept:], mode="mean", reference=means):
+                logits = tiny.predict(task.validation).logits
+            scores.append((logits.argmax(-1) == task.validation.label).mean())
+        bar = 1 - margin(1.0, task.chance(task.validation))
+        under = [kept for kept, score in enumerate(scores) if score < bar]
+        assert row["kept"] == max(under, default=-1) + 1
+        assert row["kept_low"] <= row["kept"] <= row["kept_high"] and row["of"] == 12
+        assert row["margin"] == pytest.approx(0.1 * (1 - task.chance()))
+    other = circuit(tiny, replace(task, test=replace(some(40, 9), label=np.arange(40) % 2)), config)
+    assert other.tables["smallest"]["kept"].tolist() == result.tables["smallest"]["kept"].tolist()
+    assert other.tables["parts"].equals(result.tables["parts"])
+    assert not other.tables["curves"].equals(result.tables["curves"])
+
+
+def test_stored_rankings_are_followed(tiny, task):
+    alone = ablate(tiny, task, units=["head"], mode="mean", repeats=100, permutations=99)
+    important = importance(tiny, task, repeats=100, faithful=False)
+    result = circuit(tiny, task, replace(FEW, by=("loss",)), rankings=[alone, important])
+    told = {kind: set(rows["ranking"]) for kind, rows in result.tables["curves"].groupby("kind")}
+    assert told["head"] == {"loss", "random", "ablate_loss", "importance"}
+    assert told["mlp"] == told["head"] - {"ablate_loss"}  # which ranks heads alone
+    reliability = result.tables["reliability"].set_index(["kind", "ranking"])
+    assert reliability.loc[("head", "ablate_loss"), "split"] == "test"
+    assert reliability.loc[("head", "importance"), "split"] == "validation"
+    (number,) = important.numbers(key="reliability", kind="head", ranked_by="importance")
+    assert reliability.loc[("head", "importance"), "pearson"] == number.value
+    assert any("rise of the loss (stored ablate) was measured on the test set" in note for note in result.notes)
+    assert not any("importance (stored) was measured on the test" in note for note in result.notes)
+    ranks = result.tables["parts"].query("ranking == 'ablate_loss'").set_index("unit")["value"]
+    expected = alone.table.set_index("unit")["loss_rise"]
+    np.testing.assert_array_equal(ranks, expected[ranks.index])
+    again = circuit(tiny, task, replace(FEW, by=()), rankings=[important, important])
+    assert set(again.tables["curves"]["ranking"]) == {"importance", "importance_2", "random"}
+    same = again.tables["areas"].query("kind == 'head'").set_index("ranking")
+    assert same.loc["importance", "area"] == same.loc["importance_2", "area"]
+    from_circuit = circuit(tiny, task, replace(FEW, by=("kl",)), rankings=result)
+    assert "circuit_loss" in set(from_circuit.tables["curves"]["ranking"])
+
+
+def test_the_head_that_differs_from_the_base_comes_first_by_graft(pocket):
+    model, base = planted(pocket.tokenizer), planted(pocket.tokenizer)
+    with torch.no_grad():  # the base lacks what head 2.3 says
+        base.model.bert.encoder.layer[1].attention.output.dense.weight.zero_()
+    quick = {"units": ["head", "mlp"], "repeats": 100, "permutations": 99, "steps": 3}
+    grafted = graft(base, model, planted_task(), **quick)
+    result = circuit(model, planted_task(), replace(FEW, by=()), rankings=[grafted])
+    parts = result.tables["parts"]
+    for by in ("graft_needed", "graft_enough"):
+        rows = parts[(parts["ranking"] == by) & (parts["kind"] == "head")].set_index("unit")["rank"]
+        assert rows["head:2.3"] == 1 and (rows.drop("head:2.3") == 2).all()
+    with pytest.raises(UserError, match="found nothing to rank parts by; see its notes"):
+        circuit(model, planted_task(), FEW, rankings=graft(planted(pocket.tokenizer), model, planted_task(), **quick))
+
+
+def test_rankings_agree_with_themselves_and_as_spearman_has_it(tiny, task):
+    from scipy.stats import spearmanr
+
+    result = circuit(tiny, task, FEW)
+    parts, table = result.tables["parts"], result.tables["correlations"]
+    for row in table.to_dict("records"):
+        here = parts[parts["kind"] == row["kind"]]
+        one, other = (here[here["ranking"] == row[name]].set_index("unit")["value"] for name in ("ranking", "other"))
+        assert row["correlation"] == pytest.approx(spearmanr(one, other[one.index]).statistic)
+    assert len(table) == 2 * 16
+
+
+def test_results_repeat_and_come_back(tiny, task, tmp_path):
+    one, two = circuit(tiny, task, FEW), circuit(tiny, task, FEW)
+    assert one.equals(two) and Result.load(one.save(tmp_path / "r")).equals(one)
+    assert not one.equals(circuit(tiny, task, replace(FEW, seed=1)))
+    keys = [figure.key for figure in one.figures]
+    names = ("score", "faithful", "areas", "correlations")
+    assert keys == [f"{kind}_{name}" for kind in ("head", "mlp") for name in names]
+
+
+def test_a_cut_model_and_a_model_without_skill(tiny, task):
+    cut = tiny.cut(["head:1.2", "heads:2", "mlp:3"])
+    result = circuit(cut, task, FEW)
+    assert result.tables["curves"].groupby("kind")["kept"].max().to_dict() == {"head": 7, "mlp": 2}
+    constant = replace(task.validation, label=np.zeros(len(task.validation), int))
+    unskilled = circuit(tiny, replace(task, validation=constant), replace(FEW, by=("kl",)))
+    assert "smallest" not in unskilled.tables and circuit.sentence(unskilled) is None
+    assert any("there is no smallest circuit" in note for note in unskilled.notes)
+    with pytest.raises(UserError, match="has no heads left; leave them out of --units"):
+        circuit(tiny.cut(["heads:1", "heads:2", "heads:3"]), task, FEW)
+
+
+def test_results_that_rank_something_else_are_refused(tiny, task, pocket):
+    other = fresh(task, pocket.tokenizer)
+    quick = {"repeats": 100, "permutations": 99}
+    of_other = ablate(other, task, units=["head"], **quick)
+    with pytest.raises(UserError, match=r"the result of ablate ranks the parts of .*, not of this .*; ask ablate of"):
+        circuit(tiny, task, FEW, rankings=of_other)
+    of_layers = ablate(tiny, task, units=["layer"], **quick)
+    with pytest.raises(UserError, match="the result of ablate ranks neither all heads nor all MLPs of"):
+        circuit(tiny, task, FEW, rankings=[of_layers])
+    some_heads = ablate(tiny, task, units=["head"], **quick)
+    some_heads.tables["effects"] = some_heads.tables["effects"].iloc[1:]
+    with pytest.raises(UserError, match="ranks neither all heads nor all MLPs of"):
+        circuit(tiny, task, FEW, rankings=[some_heads])
+    pruned = prune(tiny, task, force=True, share=0.5).result
+    with pytest.raises(UserError, match=r"a result of prune ranks no parts; give one of .*ablate.*graft.*importance"):
+        circuit(tiny, task, FEW, rankings=[pruned])
+    with pytest.raises(UserError, match=r"no ranking to follow; name some with --by, or give results"):
+        circuit(tiny, task, replace(FEW, by=()))
+    with pytest.raises(UserError, match="has no classifier"):
+        circuit(load("pocket"), task, FEW)
+    for settings, message in (
+        ({"units": ("hed",)}, "unknown kind of part 'hed'; did you mean 'head'"),
+        ({"units": ()}, "no parts to rank"),
+        ({"by": ("los",)}, "unknown by 'los'; did you mean 'loss'"),
+        ({"mode": "off"}, "unknown mode 'off'"),
+        ({"steps": 1}, "steps is 1; it must be at least 2"),
+        ({"random": 2}, "random is 2; it must be at least 3"),
+        ({"nodes": 0}, "nodes is 0"),
+        ({"repeats": 3}, "repeats is 3; it must be at least 100"),
+        ({"seed": -1}, "seed is -1"),
+    ):
+        with pytest.raises(UserError, match=message):
+            CircuitConfig(**settings)
+
+
+def test_a_ranking_is_read_as_its_question_declares_it(tiny, task):
+    units = heads_and_mlps(tiny.head_counts, tiny.neuron_counts)
+    (found,) = stored_rankings(importance(tiny, task, repeats=100, faithful=False), tiny.record, units)
+    assert found.by == "importance" and found.has(units) and not found.has([])
+    assert found.rising("both") == sorted(units, key=lambda unit: found.of([unit])[0])
+    tied = Ranking("x", tuple(units), np.zeros(len(units)))
+    assert tied.rising("mlp") == [units[place] for place in places(units, "mlp")]
+    assert tied.digest != found.digest != replace(found, values=-found.values).digest
