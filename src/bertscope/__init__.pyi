@@ -17,6 +17,7 @@ from bertscope.analyses.features.question import FeaturesConfig as FeaturesConfi
 from bertscope.analyses.geometry.question import GeometryConfig as GeometryConfig
 from bertscope.analyses.graft.question import GraftConfig as GraftConfig
 from bertscope.analyses.importance.question import ImportanceConfig as ImportanceConfig
+from bertscope.analyses.minimal_pairs.question import MinimalPairsConfig as MinimalPairsConfig
 from bertscope.analyses.patterns.question import PatternsConfig as PatternsConfig
 from bertscope.analyses.probe.question import ProbeConfig as ProbeConfig
 from bertscope.analyses.project.question import ProjectConfig as ProjectConfig
@@ -40,6 +41,7 @@ from bertscope.core.question import Question as Question
 from bertscope.core.result import Result as Result
 from bertscope.core.step import Step as Step
 from bertscope.core.store import Store as Store
+from bertscope.data.minimal import MinimalPairs as MinimalPairs
 from bertscope.data.task import Task as Task
 from bertscope.experiments.bias.question import BiasConfig as BiasConfig
 from bertscope.experiments.contrast.question import ContrastConfig as ContrastConfig
@@ -102,6 +104,9 @@ DataLike: TypeAlias = (
 )
 """A name or a path, a list of texts or of dicts, a DataFrame or a Series, a Dataset, a DatasetDict or a Column, a
 Task, or Examples."""
+PairsLike: TypeAlias = DataLike | MinimalPairs | Sequence[tuple[Any, Any]]
+"""A name or a path, a list of tuples (clean, corrupted) or of dicts, a DataFrame, a Dataset, or MinimalPairs; with
+`swap` any texts."""
 ResultLike: TypeAlias = str | Path | Result
 """A result, or its folder."""
 StoreLike: TypeAlias = str | Path | Store
@@ -205,6 +210,47 @@ def read_examples(
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
         at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
+    """
+
+def read_pairs(
+    source: PairsLike,
+    *,
+    clean: str | None = None,
+    corrupted: str | None = None,
+    clean_pair: str | None = None,
+    corrupted_pair: str | None = None,
+    phenomenon: str | None = None,
+    only: str | Sequence[str] = (),
+    swap: str | Sequence[str] = (),
+    text: str | None = None,
+    text_pair: str | None = None,
+    split: Literal['train', 'validation', 'test', 'published-train', 'published-dev', 'published-test'] = 'test',
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    seed: int = 0,
+) -> MinimalPairs:
+    """Read minimal pairs from `demo/minimal`, a file or a folder, BLiMP's zip, or what is in memory: a list of tuples
+    (clean, corrupted) or of dicts, a DataFrame, a Dataset.
+
+    The columns are guessed unless `clean` and `corrupted` name them. `swap` makes pairs of ordinary texts, by
+    exchanging words. `only` keeps some phenomena, `limit` that many pairs, drawn by `seed`.
+
+    Args:
+        clean: The column with the clean, or good, text of each pair; guessed from its name otherwise.
+        corrupted: The column with the corrupted, or bad, one.
+        clean_pair: The column with the second text of the clean one, for models that read two; of both, unless --corrupted-pair names another.
+        corrupted_pair: The column with the second text of the corrupted one.
+        phenomenon: The column that says what each pair is about; guessed otherwise, of BLiMP `linguistics_term`.
+        only: Read the pairs of these phenomena alone.
+        swap: Make pairs of ordinary texts by exchanging words: a file with a pair of words such as she/he on each line, pairs themselves, or gender.
+        text: With --swap: the column with the text; guessed otherwise.
+        text_pair: With --swap: the column with the second text.
+        split: Which split of a demo language, or with --swap of a task, is read.
+        limit: Use at most this many pairs, the phenomena in about the same shares.
+        root: With --swap: the folder in which a task known by name lies; from the hub otherwise.
+        skip_bad: Leave out pairs that can't be used, and count them, instead of stopping at the first.
+        seed: Decides which pairs a limit keeps, and what a demo language says.
     """
 
 def ablate(
@@ -1299,6 +1345,68 @@ def lottery(
         data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+    """
+
+def minimal_pairs(
+    models: ModelLike | Sequence[ModelLike],
+    pairs: PairsLike,
+    config: MinimalPairsConfig | None = None,
+    *,
+    rows: int = 2000,
+    repeats: int = 2000,
+    null: bool = False,
+    seed: int = 0,
+    clean: str | None = None,
+    corrupted: str | None = None,
+    clean_pair: str | None = None,
+    corrupted_pair: str | None = None,
+    phenomenon: str | None = None,
+    only: str | Sequence[str] = (),
+    swap: str | Sequence[str] = (),
+    text: str | None = None,
+    text_pair: str | None = None,
+    split: Literal['train', 'validation', 'test', 'published-train', 'published-dev', 'published-test'] = 'test',
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """Is the good text of a pair the likelier one?
+
+    A text's pseudo-log-likelihood is the sum over its pieces of log p, the piece and the later pieces of its word
+    being masked (PLL-word-l2r). A pair counts 1 where the good, or clean, text has the higher one, and one half where
+    both are equal: the share over pairs, by phenomenon, is tested against one half by the exact sign test, corrected
+    over phenomena (Holm). A further model without a masked-word head of its own is read by that of the first: as it
+    is (its coordinates may have drifted), and after an affine map from its last states to the first model's, ridge on
+    other texts. Only what is lost in spite of the map counts as forgotten.
+
+    With --null: how often something is found where the good and the bad text of each pair are exchanged at random (for changes: the two models' answers); beside it how often random weights prefer the good text, as a column and a number.
+
+    Args:
+        rows: How many pairs are listed at most; all are counted.
+        repeats: Bootstrap resamples behind the interval of each change.
+        null: Whether to show, too, how often the tests find something where good and bad are exchanged at random, and what random weights prefer.
+        seed: Of the resampling, of the groups of texts that maps are fitted on, and of random weights.
+        clean: The column with the clean, or good, text of each pair; guessed from its name otherwise.
+        corrupted: The column with the corrupted, or bad, one.
+        clean_pair: The column with the second text of the clean one, for models that read two; of both, unless --corrupted-pair names another.
+        corrupted_pair: The column with the second text of the corrupted one.
+        phenomenon: The column that says what each pair is about; guessed otherwise, of BLiMP `linguistics_term`.
+        only: Read the pairs of these phenomena alone.
+        swap: Make pairs of ordinary texts by exchanging words: a file with a pair of words such as she/he on each line, pairs themselves, or gender.
+        text: With --swap: the column with the text; guessed otherwise.
+        text_pair: With --swap: the column with the second text.
+        split: Which split of a demo language, or with --swap of a task, is read.
+        limit: Use at most this many pairs, the phenomena in about the same shares.
+        root: With --swap: the folder in which a task known by name lies; from the hub otherwise.
+        skip_bad: Leave out pairs that can't be used, and count them, instead of stopping at the first.
+        data_seed: Decides which pairs a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def overlap(

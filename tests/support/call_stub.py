@@ -15,7 +15,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import bertscope
 from bertscope.core import registry
 from bertscope.core.question import Input, Question
-from bertscope.data.options import DataOptions, TaskOptions
+from bertscope.data.options import TaskOptions
+from bertscope.data.pair_options import PairOptions
 
 STUB = Path(bertscope.__file__).with_suffix(".pyi")
 _HEAD = '''"""bertscope opens up BERT-family encoders before and after fine-tuning."""
@@ -65,12 +66,16 @@ DataLike: TypeAlias = (
 )
 """A name or a path, a list of texts or of dicts, a DataFrame or a Series, a Dataset, a DatasetDict or a Column, a
 Task, or Examples."""
+PairsLike: TypeAlias = DataLike | MinimalPairs | Sequence[tuple[Any, Any]]
+"""A name or a path, a list of tuples (clean, corrupted) or of dicts, a DataFrame, a Dataset, or MinimalPairs; with
+`swap` any texts."""
 ResultLike: TypeAlias = str | Path | Result
 """A result, or its folder."""
 StoreLike: TypeAlias = str | Path | Store
 '''
 _LIKE = {"model": "ModelLike", "scorer": "ModelLike", "states": "StatesLike", "result": "ResultLike",
-         "task": "DataLike", "examples": "DataLike", "data": "DataLike", "map_labels": "str | Path"}  # fmt: skip
+         "task": "DataLike", "examples": "DataLike", "data": "DataLike", "pairs": "PairsLike",
+         "map_labels": "str | Path"}  # fmt: skip
 _COMMON = {
     "store": ("StoreLike | None", "The store in which the answer is looked for, and kept."),
     "tokenizer": ("TokenizerLike | None", "Of a transformers model that doesn't say where its tokenizer is."),
@@ -78,7 +83,7 @@ _COMMON = {
     "out": ("str | Path | None", "The folder to write to."),
     "resume": ("bool", "Whether to go on from what was left unfinished there."),
 }
-_READERS = ("read_task", "read_examples")
+_READERS = {"read_task": TaskOptions, "read_examples": TaskOptions, "read_pairs": PairOptions}
 """Functions that take options which their source spells as `**options`."""
 
 
@@ -129,8 +134,9 @@ def docs_of(config: type) -> dict[str, str]:
 
 
 def _function(name: str, question: Question) -> str:
-    settings, reading = get_type_hints(question.config), get_type_hints(DataOptions)
-    docs = docs_of(DataOptions) | docs_of(question.config)
+    options = registry.reading_options(question.asked_of[question.reads].kind if question.reads else "task")
+    settings, reading = get_type_hints(question.config), get_type_hints(options)
+    docs = docs_of(options) | docs_of(question.config)
     first, keywords, said = [], [], {}
     for parameter in inspect.signature(question).parameters.values():
         which, default = parameter.name, parameter.default
@@ -150,8 +156,8 @@ def _function(name: str, question: Question) -> str:
 
 
 def _reader(name: str, function: Any) -> str:
-    own, options = inspect.signature(function), get_type_hints(TaskOptions)
-    docs, keywords, said = docs_of(TaskOptions), [], {}
+    own, options = inspect.signature(function), get_type_hints(_READERS[name])
+    docs, keywords, said = docs_of(_READERS[name]), [], {}
     for parameter in list(own.parameters.values())[1:]:
         which = parameter.name
         hint = options[which] if which in options else get_type_hints(function)[which]
@@ -159,7 +165,8 @@ def _reader(name: str, function: Any) -> str:
         said |= {which: docs[which]} if which in docs else {}
     listed = [f"    {which}: {words}" for which, words in said.items()]
     about = "\n".join([inspect.cleandoc(function.__doc__), "", "Args:", *listed])
-    return _defined(name, ["source: DataLike", "*", *keywords], own.return_annotation, about)
+    like = _LIKE["pairs" if _READERS[name] is PairOptions else "data"]
+    return _defined(name, [f"source: {like}", "*", *keywords], own.return_annotation, about)
 
 
 def _defined(name: str, parameters: list[str], returns: str, about: str) -> str:

@@ -23,6 +23,8 @@ COMMANDS = HERE / "docs" / "commands.md"
 SHARED = "every question"
 """The table of what all questions take: how data is read, and where results go."""
 
+PAIRED = "every question about pairs"
+"""The same of questions that read minimal pairs, which are read otherwise."""
 VERSIONS = "versions"
 _BLOCK = re.compile(
     r"(<!-- (?:flags of )?(?P<name>(?<=flags of )[\w -]+|versions) -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL
@@ -41,17 +43,25 @@ def commands(inside: Any = app, above: str = "") -> Iterator[tuple[str, Any]]:
 @functools.cache
 def tables() -> dict[str, str]:
     """The tables of docs/commands.md as they should be."""
-    shared_names = {*map(flag, (*fields(DataOptions), *fields(ModelOptions), *fields(RunOptions)))}
     written: dict[str, str] = {}
     for name, command in commands():
         arguments = [one for one in command.assemble_argument_collection(parse_docstring=True) if one.show]
         is_question = name in registry.QUESTIONS
+        reading = _reading(name) if is_question else DataOptions
+        shared_names = {*map(flag, (*fields(reading), *fields(ModelOptions), *fields(RunOptions)))}
         own = [one for one in arguments if not is_question or one.name not in shared_names]
         written[name] = _table(own)
         shared = _table([one for one in arguments if one not in own])
         if is_question and registry.find(name).reads:  # what reads results alone has no options about data
-            assert written.setdefault(SHARED, shared) == shared, f"{name} has other shared options than its siblings"
+            which = SHARED if reading is DataOptions else PAIRED
+            assert written.setdefault(which, shared) == shared, f"{name} has other shared options than its siblings"
     return written | {VERSIONS: versions()}
+
+
+def _reading(name: str) -> type:
+    """The options that say how a question's data is read."""
+    question = registry.find(name)
+    return registry.reading_options(question.asked_of[question.reads].kind) if question.reads else DataOptions
 
 
 def versions() -> str:

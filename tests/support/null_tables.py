@@ -18,11 +18,12 @@ from doc_pages import HERE
 
 METHODS = HERE / "docs" / "methods.md"
 BLOCK = re.compile(r"(<!-- null panels -->\n)(?P<table>.*?)(<!-- end -->)", re.DOTALL)
-TASK, CORPUS = "demo/sentiment", "demo/corpus"
+TASK, CORPUS, PAIRS = "demo/sentiment", "demo/corpus", "demo/minimal"
 SETTINGS: dict[str, dict[str, Any]] = {
     "erase": {"task": TASK, "layers": (0, 2, 4, 6, 8, 10), "texts": 100, "words": 4000},
     "explain": {"method": "gradient", "sample": 400},
     "graft": {"units": ("layer",), "limit": 150},
+    "minimal-pairs": {"limit": 240},
     "redundancy": {"together": ("head:3.1", "head:3.4")},
 }
 """How some are asked: of fewer layers and texts, of some named heads."""
@@ -46,7 +47,7 @@ def models() -> dict[str, Any]:
 
 def answers(question: Question, of: dict[str, Any]) -> dict[str, Result]:
     assert question.reads
-    on = CORPUS if question.asked_of[question.reads].kind == "examples" else TASK
+    on = {"examples": CORPUS, "pairs": PAIRS}.get(question.asked_of[question.reads].kind, TASK)
     how = SETTINGS.get(question.name, {})
     found = {}
     for name, model in of.items():
@@ -62,12 +63,16 @@ def _asked_of(question: Question, model: Any) -> list[Any]:
     itself without a layer."""
     import bertscope
     from bertscope.models.new_task_head import with_classifier
+    from bertscope.models.own_task_head import with_own_task_head
 
+    is_tuned = model.record.origin.init != "random"
+    if question.name == "minimal-pairs":
+        pocket = bertscope.load("pocket")
+        return [[pocket if is_tuned else with_own_task_head(pocket, init="random"), model]]
     if len(question.named) == 1:
         return [model]
     if question.name != "graft":
         return [model, model.cut(["layer:1"])]
-    is_tuned = model.record.origin.init != "random"
     return [
         bertscope.load("pocket") if is_tuned else with_classifier(model, model.labels, init="random", seed=1),
         model,

@@ -82,7 +82,7 @@ def test_a_questions_files_follow_the_rule():
     asked = {Path(sys.modules[find(name).module].__file__) for name in QUESTIONS}
     for name in QUESTIONS:
         question = find(name)
-        assert name == question.name == question.module.removesuffix(".question").rpartition(".")[2]
+        assert name == question.name == question.module.removesuffix(".question").rpartition(".")[2].replace("_", "-")
         declaring = Path(sys.modules[question.module].__file__)
         if declaring.name != "question.py":
             assert inspect.isfunction(resolve(f"{question.module}:measure"))
@@ -124,7 +124,7 @@ def test_what_an_input_is_said_to_be_is_what_the_measuring_function_takes():
     taken = {
         "model": ["Encoder"], "scorer": ["Scorer"], "task": ["Task"], "examples": ["Examples"],
         "data": ["Task | Examples"], "states": ["Given", "StatesStore"], "result": ["Result"],
-        "map_labels": ["OwnLabels"],
+        "pairs": ["MinimalPairs"], "map_labels": ["OwnLabels"],
     }  # fmt: skip
     for name in QUESTIONS:
         question = find(name)

@@ -71,4 +71,6 @@ def test_the_tables_rows_are_those_of_the_answers():
 def test_the_table_of_panels_has_every_question_with_p_values():
     block = BLOCK.search(METHODS.read_text(encoding="utf-8"))
     assert block, f"{METHODS}: add the two marks between which the table stands"
-    assert {*re.findall(r"^\| `(\w+)` \|", block["table"], re.MULTILINE)} == {question.name for question in asked()}
+    assert {*re.findall(r"^\| `([\w-]+)` \|", block["table"], re.MULTILINE)} == {
+        question.name for question in asked()
+    }

@@ -12,6 +12,7 @@ from bertscope.core.registry import QUESTIONS, find, is_model
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
+from bertscope.data.minimal import pairs_root
 from bertscope.data.read import task_root
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import model_root
@@ -28,6 +29,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "ablate": {},
     "errors": {"repeats": 100, "permutations": 99},
     "graft": {"units": ("layer", "head"), "steps": 3},
+    "minimal-pairs": {"repeats": 100, "null": True},
     "versus": {"repeats": 100, "permutations": 99},
     "explain": {"sample": 4},
     "importance": {"steps": 2, "random": 2},
@@ -63,7 +65,8 @@ def roots(_pocket, tmp_path_factory):
     model = model_root(str(encoder.save(folder / "learned")))
     data = task_root("demo/sentiment", limit=120)
     texts = examples_root("demo/corpus", limit=40)
-    return {"model": model, "scorer": model, "task": data, "examples": texts, "data": data}
+    kinds = {"model": model, "scorer": model, "task": data, "examples": texts, "data": data}
+    return kinds | {"pairs": pairs_root("demo/minimal", limit=12), "guesser": model_root("pocket")}
 
 
 def ask(name: str, kinds: dict[str, Any]) -> Step:
@@ -72,6 +75,8 @@ def ask(name: str, kinds: dict[str, Any]) -> Step:
     for one in (*declared.inputs, *(["task"] if name == "erase" else [])):
         kind, many = declared.input(one).kind, declared.input(one).many
         inputs[f"{one}.0" if many else one] = ask("prune", kinds) if kind == "result" else kinds[kind]
+    if name == "minimal-pairs":  # which asks one that guesses words
+        inputs["models.0"] = kinds["guesser"]
     return declared.step(inputs, declared.config(**SETTINGS[name]))
 
 

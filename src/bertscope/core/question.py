@@ -129,8 +129,8 @@ class Question:
 
     @property
     def name(self) -> str:
-        """Its folder's."""
-        return self.module.removesuffix(".question").rpartition(".")[2]
+        """Its folder's, with hyphens for underscores."""
+        return self.module.removesuffix(".question").rpartition(".")[2].replace("_", "-")
 
     @property
     def line(self) -> str:

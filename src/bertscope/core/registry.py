@@ -24,7 +24,7 @@ class Entry:
     """A question's line in the catalogue."""
 
     folder: str
-    """The package, or module, that declares it; its last word is the name."""
+    """The package, or module, that declares it; its last word is the name, with hyphens for underscores."""
     line: str
     """The question it answers, as help and the page's headings print it."""
     group: Group | None = None
@@ -32,7 +32,7 @@ class Entry:
 
     @property
     def name(self) -> str:
-        return self.folder.rpartition(".")[2]
+        return self.folder.rpartition(".")[2].replace("_", "-")
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from bertscope.data import demo, pair_files
 from bertscope.data.accept import refuse_other, rows_of
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.corpus import examples_root, read_examples
+from bertscope.data.options import showing
 from bertscope.data.pair_options import COLUMNS, PairOptions
 from bertscope.data.plain_files import explained
 from bertscope.data.splits import mixed_order
@@ -88,6 +89,7 @@ class MinimalPairs:
         )  # fmt: skip
 
 
+@showing(PairOptions)
 def read_pairs(source: Any, **options: Any) -> MinimalPairs:
     """Read minimal pairs from `demo/minimal`, a file or a folder, BLiMP's zip, or what is in memory: a list of tuples
     (clean, corrupted) or of dicts, a DataFrame, a Dataset.

@@ -120,13 +120,20 @@ COLUMNS = ("text", "text_pair", "label", "id", "kind")
 """The options that say what is where in a file."""
 
 
-def with_options(function: Reader) -> Reader:
-    """Show the options in the signature of a function that takes them as `**options`."""
-    own = signature(function)
-    listed = [
-        Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
-        for field in fields(TaskOptions)
-    ]
-    kept = [each for each in own.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
-    function.__signature__ = own.replace(parameters=[*kept, *listed])  # type: ignore[attr-defined]
-    return function
+def showing(options: type) -> Callable[[Reader], Reader]:
+    """Show these options in the signature of a function that takes them as `**options`."""
+
+    def show(function: Reader) -> Reader:
+        own = signature(function)
+        listed = [
+            Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+            for field in fields(options)
+        ]
+        kept = [each for each in own.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        function.__signature__ = own.replace(parameters=[*kept, *listed])  # type: ignore[attr-defined]
+        return function
+
+    return show
+
+
+with_options = showing(TaskOptions)

@@ -77,6 +77,13 @@ def align(tokenizer: Any, coded: Any, special: np.ndarray, texts: Examples) -> t
     return words, segments
 
 
+def word_ids(encodings: Any) -> np.ndarray:
+    """Each token's word as the tokenizer itself counts them, from 0 in every example, those of a pair's second text
+    after all of its first's; -1 for the special tokens that it adds. All end to end."""
+    words, segments = (_flat(getattr(one, name) for one in encodings) for name in ("word_ids", "sequence_ids"))
+    return np.where((words < 0) | (segments < 0), NO_WORD, words + segments * (words.max(initial=0) + 1))
+
+
 def _flat(columns: Any) -> np.ndarray:
     """Lists of numbers and None as one array, None as -1."""
     return np.nan_to_num(np.array([*chain.from_iterable(columns)], dtype=np.float64), nan=-1).astype(np.int32)

@@ -1,0 +1,1 @@
+"""`minimal-pairs`: is the good text of a pair the likelier one?"""
