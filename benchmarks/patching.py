@@ -98,7 +98,8 @@ def _exactly(options: Options, encoder: Encoder, data: Sentences) -> Report:
         f"patching {len(every)} heads, pocket; transformers in file order, {BATCH} pairs at a time",
         [Variant(LOOP, loop), Variant(OURS, ours)], data,
         options, repeats=2, passes=len(every), claims=[Claim(OURS, LOOP, 3)],
-        agreement=difference([plainly(model, sides, rerun)[0], in_turn(some, rerun)]),
+        agreement=difference([each / _usual(encoder, some) for each in (plainly(model, sides, rerun)[0], in_turn(some, rerun))]),
+        notes=["compared are shares of how far apart the two texts' scores are"],
     )  # fmt: skip
     if len(rerun) < len(every):
         report.notes.append(
@@ -159,8 +160,13 @@ def _patched(model: Any, head: Unit, context: Tensor) -> Iterator[None]:
         hook.remove()
 
 
+def _usual(encoder: Encoder, examples: Examples) -> float:
+    """How far apart the scores of two texts are, on the mean: a fresh score hardly tells any texts apart."""
+    return float(contrasts(own_output(encoder, pairs=False), *_sides(examples)).between.mean())
+
+
 def _by_gradients(options: Options, encoder: Encoder, data: Sentences) -> Report:
-    model = copy.deepcopy(encoder.model).eval()
+    model, usual = copy.deepcopy(encoder.model).eval(), _usual(encoder, data.examples)
 
     def forward(examples: Examples, *, both: bool) -> np.ndarray | None:
         sides = _sides(examples) if both else _sides(examples)[1:]
@@ -169,11 +175,11 @@ def _by_gradients(options: Options, encoder: Encoder, data: Sentences) -> Report
             for side in sides:
                 inputs = batches(encoder.tokenizer, side.text, "longest", options.device)
                 scores.append(torch.cat([model(**batch).logits[:, 0] for batch in inputs]).cpu().numpy())
-        return np.abs(scores[0] - scores[1]) if both else None
+        return np.abs(scores[0] - scores[1]) / usual if both else None
 
     def attributed(examples: Examples, nodes: int) -> np.ndarray:
         found = contrasts(own_output(encoder, pairs=False), *_sides(examples), gradients=True, nodes=nodes)
-        return found.between
+        return found.between / usual
 
     return compare(
         "attribution patching of every head, MLP and layer at every role, both ways, pocket; tokenising included",
@@ -184,5 +190,5 @@ def _by_gradients(options: Options, encoder: Encoder, data: Sentences) -> Report
             Variant(INTEGRATED, lambda examples: lambda: attributed(examples, 5)),
         ],
         data, options, repeats=5, claims=[Claim(GRADIENT, ONE, 1 / 6)],
-        notes=["compared is how far apart the two texts' scores are"],
+        notes=["compared is how far apart the two texts' scores are, as a share of its mean"],
     )  # fmt: skip

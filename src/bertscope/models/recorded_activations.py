@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -58,7 +58,7 @@ class Recorder(Tap):
         finally:
             self._embeddings = None
 
-    def on_start(self) -> None:
+    def on_start(self, inputs: Mapping[str, Any]) -> None:
         self.activations = Activations()
 
     def on_input(self, layer: int, inputs: Tensor) -> Tensor:
