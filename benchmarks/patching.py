@@ -94,11 +94,12 @@ def _exactly(options: Options, encoder: Encoder, data: Sentences) -> Report:
 
     some = data.examples.take(range(min(2 * BATCH, len(data))))
     sides = [batches(encoder.tokenizer, side.text, "longest", options.device) for side in _sides(some)]
+    both = np.stack([plainly(model, sides, rerun)[0], in_turn(some, rerun)]) / _usual(encoder, some)
     report = compare(
         f"patching {len(every)} heads, pocket; transformers in file order, {BATCH} pairs at a time",
         [Variant(LOOP, loop), Variant(OURS, ours)], data,
         options, repeats=2, passes=len(every), claims=[Claim(OURS, LOOP, 3)],
-        agreement=difference([each / _usual(encoder, some) for each in (plainly(model, sides, rerun)[0], in_turn(some, rerun))]),
+        agreement=difference(both),
         notes=["compared are shares of how far apart the two texts' scores are"],
     )  # fmt: skip
     if len(rerun) < len(every):

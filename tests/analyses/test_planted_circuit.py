@@ -12,7 +12,6 @@ from bertscope.analyses.circuit.question import circuit as circuits
 from bertscope.analyses.graft.question import graft
 from bertscope.analyses.patch.question import patch
 from bertscope.analyses.readout.question import readout
-from bertscope.core.errors import UserError
 from bertscope.core.intervals import most_by_chance
 from planted_circuit import HEAD, MLP, circuit, circuit_pairs, circuit_task
 
