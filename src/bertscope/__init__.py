@@ -43,6 +43,7 @@ _PUBLIC = {
     "bertscope.analyses.graft.question": "graft GraftConfig",
     "bertscope.analyses.importance.question": "importance ImportanceConfig",
     "bertscope.analyses.minimal_pairs.question": "minimal_pairs MinimalPairsConfig",
+    "bertscope.analyses.patch.question": "patch PatchConfig",
     "bertscope.analyses.patterns.question": "patterns PatternsConfig",
     "bertscope.analyses.probe.question": "probe ProbeConfig",
     "bertscope.analyses.project.question": "project ProjectConfig",

@@ -18,6 +18,7 @@ from bertscope.analyses.geometry.question import GeometryConfig as GeometryConfi
 from bertscope.analyses.graft.question import GraftConfig as GraftConfig
 from bertscope.analyses.importance.question import ImportanceConfig as ImportanceConfig
 from bertscope.analyses.minimal_pairs.question import MinimalPairsConfig as MinimalPairsConfig
+from bertscope.analyses.patch.question import PatchConfig as PatchConfig
 from bertscope.analyses.patterns.question import PatternsConfig as PatternsConfig
 from bertscope.analyses.probe.question import ProbeConfig as ProbeConfig
 from bertscope.analyses.project.question import ProjectConfig as ProjectConfig
@@ -1423,6 +1424,77 @@ def overlap(
 
     Args:
         store: The store in which the answer is looked for, and kept.
+    """
+
+def patch(
+    model: ModelLike,
+    pairs: PairsLike,
+    config: PatchConfig | None = None,
+    *,
+    units: Literal['layer', 'heads', 'mlp', 'head', 'head_at'] | Sequence[Literal['layer', 'heads', 'mlp', 'head', 'head_at']] = ('layer', 'heads', 'mlp', 'head', 'head_at'),
+    directions: Literal['denoise', 'noise'] | Sequence[Literal['denoise', 'noise']] = ('denoise', 'noise'),
+    exact: Literal['auto', 'all', 'sample', 'none'] = 'auto',
+    sample: int = 200,
+    repeats: int = 2000,
+    permutations: int = 9999,
+    null: bool = False,
+    seed: int = 0,
+    clean: str | None = None,
+    corrupted: str | None = None,
+    clean_pair: str | None = None,
+    corrupted_pair: str | None = None,
+    phenomenon: str | None = None,
+    only: str | Sequence[str] = (),
+    swap: str | Sequence[str] = (),
+    text: str | None = None,
+    text_pair: str | None = None,
+    split: Literal['train', 'validation', 'test', 'published-train', 'published-dev', 'published-test'] = 'test',
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """Which activation carries the difference between two texts?
+
+    Pairs of texts of equally many tokens that the model answers differently are run, and one text's run gets one
+    activation of the other's: what a layer, a head or an MLP puts out, at all tokens or at those of a role (those
+    that differ, those before and after them, [CLS], [SEP]). Measured is the logit of the clean text's answer minus
+    that of the corrupted one's; the share is how far it moves from the one run to the other, as a ratio of means over
+    pairs with a bootstrap interval. p is of the pair's own text against a text of an unrelated pair, of the same
+    length, that is answered as the patched text is: exchanged pair by pair, corrected by Holm's method. Beside it
+    what all activations would do by the gradient, plain and averaged over 5 points between the texts.
+
+    With --null: how often something is found where the texts that give activations are both of unrelated pairs, with the same answer and of the same length; beside it what a text of an unrelated pair gives that is answered as the pair's own, and the same of random weights.
+
+    Args:
+        units: layer (each layer's output at the tokens of each role), heads (all heads of a layer, at all tokens), mlp (each MLP's output, at all tokens), head (each head's output, at all tokens), head_at (the same at the tokens of each role).
+        directions: denoise: the corrupted text with an activation of the clean one; noise: the reverse.
+        exact: Which activations are patched one by one, rather than by the gradient alone. auto: all of a kind, or 48 where its activations times the pairs are more than 30,000; all; sample: 48 of each kind, from large to small by the gradient; none.
+        sample: Pairs that are patched at most, of those that can be, by a hash of their ids.
+        repeats: Bootstrap resamples behind each interval.
+        permutations: Random swaps behind each p-value.
+        null: Whether to show, too, how often the tests find something where there is nothing, what a text of another pair with the same answer gives, and what the same activations carry in a model with random weights: about twice the work.
+        seed: Of the resampling, of which pairs, activations and unrelated texts are drawn, and of random weights.
+        clean: The column with the clean, or good, text of each pair; guessed from its name otherwise.
+        corrupted: The column with the corrupted, or bad, one.
+        clean_pair: The column with the second text of the clean one, for models that read two; of both, unless --corrupted-pair names another.
+        corrupted_pair: The column with the second text of the corrupted one.
+        phenomenon: The column that says what each pair is about; guessed otherwise, of BLiMP `linguistics_term`.
+        only: Read the pairs of these phenomena alone.
+        swap: Make pairs of ordinary texts by exchanging words: a file with a pair of words such as she/he on each line, pairs themselves, or gender.
+        text: With --swap: the column with the text; guessed otherwise.
+        text_pair: With --swap: the column with the second text.
+        split: Which split of a demo language, or with --swap of a task, is read.
+        limit: Use at most this many pairs, the phenomena in about the same shares.
+        root: With --swap: the folder in which a task known by name lies; from the hub otherwise.
+        skip_bad: Leave out pairs that can't be used, and count them, instead of stopping at the first.
+        data_seed: Decides which pairs a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def patterns(

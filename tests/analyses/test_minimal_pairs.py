@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from bertscope.study.runner import run_steps
 from device import DEVICE
 from families import tiny_model
 
+BLIMP = Path("/work/shared/data/blimp/BLiMP.zip")
 ORDER = ("the", "house", "was", "old", "road")
 """From the likeliest to the least likely, for the model that reads no context."""
 
@@ -190,8 +192,16 @@ def test_pairs_longer_than_the_model_are_left_out_and_counted(wordwise):
     long = pairs_of(("the house", "old house", "x"), ("the " * 70, "road " * 70, "x"))
     found = minimal_pairs(wordwise, long)
     assert found["accuracy"].n == 1 and "1 pairs are longer than the models read, and are left out" in found.notes
-    with pytest.raises(UserError, match=r"every pair of mine is longer than .* reads \(64 tokens\)"):
+    with pytest.raises(
+        UserError, match="every pair of mine is longer than 64 tokens, which is all that is read of it"
+    ):
         minimal_pairs(wordwise, long.take([1]))
+    short = load(tiny_model("bert", max_position_embeddings=8).to(DEVICE), tokenizer=wordwise.tokenizer)
+    some = pairs_of(
+        *[(f"the {word}", f"road {word}", "x") for word in "abcdefghijkl"], ("the " * 8, "road " * 8, "x")
+    )
+    found = minimal_pairs([wordwise, short], some)
+    assert {number.n for number in found.numbers(key="accuracy")} == {12}, "those that both of them read"
 
 
 def test_rows_are_listed_as_far_as_asked_and_all_are_counted(wordwise):
@@ -255,3 +265,12 @@ def test_a_study_that_names_no_pairs_says_what_to_add(folder, tmp_path):
     study.write_text(f"model: {folder}\nquestions: [minimal-pairs]\n", encoding="utf-8")
     with pytest.raises(UserError, match="no data 'pairs' in this study; add some: pairs: demo/minimal"):
         read_study(study)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not BLIMP.exists(), reason="BLiMP isn't here")
+def test_pocket_knows_agreement_of_determiners_in_blimp(_pocket):
+    found = minimal_pairs(_pocket, str(BLIMP), only=["determiner_noun_agreement", "island_effects"], limit=160)
+    table = found.tables["phenomena"].set_index("phenomenon")
+    assert table.loc["determiner_noun_agreement", "accuracy"] > 0.75 and table["n"].tolist() == [80, 80]
+    assert table.loc["determiner_noun_agreement", "certain"]

@@ -24,6 +24,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "explain": {"method": "gradient", "sample": 400},
     "graft": {"units": ("layer",), "limit": 150},
     "minimal-pairs": {"limit": 240},
+    "patch": {"only": ("sentiment", "always_never"), "units": ("layer", "heads", "mlp", "head"), "sample": 150},
     "redundancy": {"together": ("head:3.1", "head:3.4")},
 }
 """How some are asked: of fewer layers and texts, of some named heads."""
@@ -69,6 +70,8 @@ def _asked_of(question: Question, model: Any) -> list[Any]:
     if question.name == "minimal-pairs":
         pocket = bertscope.load("pocket")
         return [[pocket if is_tuned else with_own_task_head(pocket, init="random"), model]]
+    if question.name == "patch" and not is_tuned:  # random weights give all texts the same label, but no two a score
+        return [with_classifier(model, (), init="random", seed=0)]
     if len(question.named) == 1:
         return [model]
     if question.name != "graft":

@@ -29,6 +29,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "ablate": {},
     "errors": {"repeats": 100, "permutations": 99},
     "graft": {"units": ("layer", "head"), "steps": 3},
+    "patch": {"repeats": 100, "permutations": 99, "null": True},
     "minimal-pairs": {"repeats": 100, "null": True},
     "versus": {"repeats": 100, "permutations": 99},
     "explain": {"sample": 4},
@@ -66,7 +67,11 @@ def roots(_pocket, tmp_path_factory):
     data = task_root("demo/sentiment", limit=120)
     texts = examples_root("demo/corpus", limit=40)
     kinds = {"model": model, "scorer": model, "task": data, "examples": texts, "data": data}
-    return kinds | {"pairs": pairs_root("demo/minimal", limit=12), "guesser": model_root("pocket")}
+    swapped = [
+        (f"{word} was good", f"{word} was bad") for word in ("food", "house", "river", "train", "winter", "room")
+    ]
+    pairs = {"pairs": pairs_root("demo/minimal", limit=12), "swapped": pairs_root(swapped)}
+    return kinds | pairs | {"guesser": model_root("pocket")}
 
 
 def ask(name: str, kinds: dict[str, Any]) -> Step:
@@ -77,6 +82,8 @@ def ask(name: str, kinds: dict[str, Any]) -> Step:
         inputs[f"{one}.0" if many else one] = ask("prune", kinds) if kind == "result" else kinds[kind]
     if name == "minimal-pairs":  # which asks one that guesses words
         inputs["models.0"] = kinds["guesser"]
+    if name == "patch":  # which asks of texts that the model answers differently
+        inputs["pairs"] = kinds["swapped"]
     return declared.step(inputs, declared.config(**SETTINGS[name]))
 
 

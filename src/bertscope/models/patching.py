@@ -29,8 +29,10 @@ from bertscope.models.replay import recorded, replayed
 from bertscope.models.taps import Kept, Tap, tapped
 
 ALL = "all"
-_AT_ONCE = 8
-"""A batch of pairs has this part of the budget of tokens: so many patches are rows of one batch."""
+_AT_ONCE = 2
+"""How many patches at least are rows of one batch: a batch of pairs has that part of the budget of tokens."""
+_SMALLER = 4
+"""What a batch does must stay in a CPU's cache: there it has this part of the usual budget."""
 
 
 @dataclass(frozen=True, order=True)
@@ -75,7 +77,7 @@ def patched(
     for patch in patches:
         if patch.unit.layer:
             patch.unit.check(encoder.head_counts)
-    budget = tokens or default_budget(encoder)
+    budget = tokens or default_budget(encoder) // (_SMALLER if encoder.device.type == "cpu" else 1)
     out = np.zeros((len(patches), len(pairs)))
     tap = _Patched()
     with (

@@ -104,8 +104,9 @@ class Pieces:
         return np.bincount(self.texts, values, len(self.lengths))[self.which]
 
 
-def read_pieces(encoder: Encoder, examples: Examples) -> Pieces:
-    """The pieces of these texts; a text without any is refused."""
+def read_pieces(encoder: Encoder, examples: Examples, longest: int | None = None) -> Pieces:
+    """The pieces of these texts, of which `longest` tokens can be read, or as many as this model reads; a text that
+    has none is refused."""
     tokenizer = encoder.tokenizer
     if tokenizer.mask_token_id is None:
         raise UserError(f"the tokenizer of {encoder.name} has no mask token: no word can be masked; give another")
@@ -116,7 +117,7 @@ def read_pieces(encoder: Encoder, examples: Examples) -> Pieces:
     words, lengths, before = list[np.ndarray](), list[int](), 0
     for first in range(0, len(plain), WINDOW):
         texts = plain.take(range(first, min(first + WINDOW, len(plain))))
-        tokens = tokenise(tokenizer, texts, encoder.max_length)
+        tokens = tokenise(tokenizer, texts, longest or encoder.max_length)
         own = word_ids(tokens.encodings)
         for row, (start, length) in enumerate(zip(tokens.starts.tolist(), tokens.lengths.tolist(), strict=True)):
             here = slice(start, start + length)

@@ -44,8 +44,10 @@ def measure(models: Sequence[Encoder], pairs: MinimalPairs, config: MinimalPairs
     borrowing = {own: one for own, one in named.items() if own not in guessing}
     for one in borrowing.values():
         refuse_other_width(one, first)
-    read = {own: read_pieces(one, _both(pairs)) for own, one in guessing.items()}
-    pairs, at, notes = _short_enough(pairs, list(read.values()), first)
+    longest = {own: one.max_length for own, one in guessing.items()}
+    longest[key] = min(one.max_length for one in (first, *borrowing.values()))
+    read = {own: read_pieces(one, _both(pairs), longest[own]) for own, one in guessing.items()}
+    pairs, at, notes = _short_enough(pairs, list(read.values()), min(longest.values()))
     read = {own: pieces.take(at) for own, pieces in read.items()}
     own_values, lent = _scored(first, list(borrowing.values()), read[key], _groups(read[key], config.seed))
     found = {key: [Arm(key, "own", own_values)]}
@@ -86,14 +88,16 @@ def _both(pairs: MinimalPairs) -> Examples:
 
 
 def _short_enough(
-    pairs: MinimalPairs, read: Sequence[Pieces], first: Encoder
+    pairs: MinimalPairs, read: Sequence[Pieces], longest: int
 ) -> tuple[MinimalPairs, np.ndarray, list[str]]:
     """The pairs that all models read to their ends, where these are, and what a reader must know."""
     n, notes = len(pairs), list(pairs.notes)
     long = np.any([one.cut.reshape(2, n).any(0) for one in read], axis=0)
     kept = np.flatnonzero(~long)
     if not len(kept):
-        raise UserError(f"every pair of {pairs.name} is longer than {first.name} reads ({first.max_length} tokens)")
+        raise UserError(
+            f"every pair of {pairs.name} is longer than {longest} tokens, which is all that is read of it"
+        )
     if len(kept) < n:
         notes.append(f"{n - len(kept):,} pairs are longer than the models read, and are left out")
     if strange := int(np.any([one.unknown.reshape(2, n).any(0) for one in read], axis=0)[kept].sum()):

@@ -18,7 +18,7 @@ from bertscope.analyses.patch.question import (
 )
 from bertscope.analyses.patch.result import LEVEL, patch_result
 from bertscope.analyses.patch.rows import pair_table, token_table
-from bertscope.analyses.patch.scans import Family, Scan, scanned
+from bertscope.analyses.patch.scans import Family, Scan, scanned, without_rounding
 from bertscope.core import null_panel
 from bertscope.core.errors import UserError
 from bertscope.core.hashing import hashed
@@ -201,9 +201,9 @@ def _nothing(families: Sequence[Family], scans: Mapping[Direction, Scan], config
         if not scan.can_test:
             continue
         one, other = scan.same[:, scan.places[family.kind]]
-        nothing = np.zeros((one.shape[1], 1))
+        apart, nothing = without_rounding(one - other, scan.between), np.zeros((one.shape[1], 1))
         p = paired_p_of_nothing(
-            _mean, nothing, (one - other)[..., None], draws=null_panel.DRAWS, permutations=config.permutations,
+            _mean, nothing, apart[..., None], draws=null_panel.DRAWS, permutations=config.permutations,
             seed=config.seed,
         )  # fmt: skip
         counts[family.kind, family.direction] = (holm(p) < LEVEL).sum(1)
