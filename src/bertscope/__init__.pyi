@@ -10,6 +10,7 @@ from bertscope import catalogue as catalogue
 from bertscope.analyses.ablate.question import AblateConfig as AblateConfig
 from bertscope.analyses.attention.of_text import attention as attention
 from bertscope.analyses.change.question import ChangeConfig as ChangeConfig
+from bertscope.analyses.circuit.question import CircuitConfig as CircuitConfig
 from bertscope.analyses.erase.question import EraseConfig as EraseConfig
 from bertscope.analyses.errors.question import ErrorsConfig as ErrorsConfig
 from bertscope.analyses.explain.question import ExplainConfig as ExplainConfig
@@ -261,7 +262,7 @@ def ablate(
     *,
     units: Literal['head', 'heads', 'mlp', 'layer'] | Sequence[Literal['head', 'heads', 'mlp', 'layer']] = ('head', 'heads', 'mlp', 'layer'),
     sets: str | Sequence[str] = (),
-    mode: Literal['uniform', 'zero', 'mean'] = 'uniform',
+    mode: Literal['uniform', 'zero', 'mean', 'position', 'resample', 'optimal'] = 'uniform',
     repeats: int = 2000,
     permutations: int = 9999,
     null: bool = False,
@@ -298,11 +299,11 @@ def ablate(
     Args:
         units: The kinds of parts: head (each one), heads (all of a layer), mlp, layer (skipped whole).
         sets: Parts to switch off together, each set with a name: top=head:12.1+head:12.2 both=mlp:3+mlp:4.
-        mode: What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero: nothing, as in Michel et al.; mean: its average output on the validation set. An MLP leaves nothing, or its mean; a layer that is off passes its input on.
+        mode: What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero: nothing, as in Michel et al.; of the validation set, mean: its average output; position: its average output at each place; resample: its output on another text, mean of 5 draws (5 times the work); optimal: the constant with which predictions move least (some 10 times the work). With uniform and zero an MLP leaves nothing, else what heads do; a layer that is off passes its input on.
         repeats: Bootstrap resamples behind each interval.
-        permutations: Random swaps behind each p-value; that of accuracy is exact and needs none.
+        permutations: Random swaps behind each p-value; that of accuracy is exact and needs none, but for draws of resample.
         null: Whether to show, too, how often the tests find something where there is nothing, what the parts cost in a model with random weights, and what random parts cost in the place of heads: about ten times the work.
-        seed: Of the resampling, random weights and random parts; the model's predictions have nothing random in them.
+        seed: Of the resampling, random weights, random parts and other texts (resample); else the model's predictions have nothing random in them.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
@@ -423,6 +424,77 @@ def change(
         weighted: Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and taking nothing from it doesn't count (Kobayashi et al. 2020).
         repeats: Bootstrap resamples behind each interval.
         seed: Of the resampling; nothing else is random.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
+    """
+
+def circuit(
+    model: ModelLike,
+    task: DataLike,
+    config: CircuitConfig | None = None,
+    *,
+    rankings: ResultLike | Sequence[ResultLike] | None = None,
+    units: Literal['head', 'mlp', 'both'] | Sequence[Literal['head', 'mlp', 'both']] = ('head', 'mlp'),
+    by: Literal['loss', 'kl', 'gradient', 'integrated'] | Sequence[Literal['loss', 'kl', 'gradient', 'integrated']] = ('loss', 'kl', 'gradient', 'integrated'),
+    mode: Literal['mean', 'optimal', 'position', 'zero', 'uniform'] = 'mean',
+    steps: int = 10,
+    random: int = 5,
+    nodes: int = 16,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """How few parts do what the whole model does?
+
+    Parts are ranked on the validation set, in several ways; stored results that rank them can be given beside. By
+    each ranking the best k are kept and the rest is off: the test set's score, and how far predictions are from the
+    whole model's (KL), over k. The area under each curve has a paired bootstrap interval and stands beside that of
+    random orders. The smallest circuit is the one from which on the validation set's score stays within a tenth of
+    the skill above chance; the test set then says whether it is as good as the whole model.
+
+    Args:
+        rankings: Folders of stored results that rank the model's heads or MLPs (ablate, graft, importance ...): their orders are followed too.
+        units: What is ranked: head (the MLPs stay on), mlp (the heads stay on), both (heads and MLPs together).
+        by: How parts are ranked on the validation set. loss, kl: what the part's absence alone does to the loss, and to predictions; gradient: the size of the loss's gradient at its gate, as in `importance`; integrated: that gradient with its sign, over gates that open together from 0 to 1.
+        mode: What a part that is off leaves behind. Of the validation set, mean: its average output; optimal: the constants with which predictions move least, fitted for each set of parts; position: its average output at each place. zero: nothing; uniform: a head attends equally to every token, and an MLP leaves nothing.
+        steps: In how many steps the kept parts go from none to all.
+        random: How many random orders stand beside the rankings.
+        nodes: Of integrated: at how many places between 0 and 1 the gradient is taken; twice and four times as many where the sum misses more than 1% of what it should be.
+        repeats: Bootstrap resamples behind each interval.
+        seed: Of the random orders and the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
@@ -1206,7 +1278,7 @@ def importance(
     form: Literal['example', 'token', 'cumulative'] = 'example',
     units: Literal['head', 'mlp', 'neuron'] | Sequence[Literal['head', 'mlp', 'neuron']] = ('head', 'mlp'),
     faithful: bool = True,
-    mode: Literal['uniform', 'zero', 'mean'] = 'zero',
+    mode: Literal['uniform', 'zero', 'mean', 'position', 'resample', 'optimal'] = 'zero',
     steps: int = 10,
     random: int = 3,
     batch_size: int = 32,
@@ -1243,12 +1315,12 @@ def importance(
         form: What is averaged. example: the size of each example's gradient at the gate, as the papers define it; token: the sum of the sizes of its tokens' gradients, as Michel's code has it; cumulative: what scripts find that never clear the gradient between batches, for comparison with old results.
         units: The kinds of parts: head, mlp, neuron (of the MLPs).
         faithful: Also switch heads and MLPs off, one at a time on the validation set, and one after the other on the test set: does the gradient rank them as their absence does? It takes far longer than the gradients.
-        mode: What a head that is off leaves behind. zero: nothing, as the gate's gradient has it; uniform: equal attention to every token; mean: its average output on the validation set. An MLP leaves nothing, or its mean.
+        mode: What a head that is off leaves behind. zero: nothing, as the gate's gradient has it; uniform: equal attention to every token; of the validation set, mean: its average output; position: its average output at each place; resample: its output on another text, mean of 5 draws; optimal: the constants with which predictions move least, fitted for each set of parts. With uniform and zero an MLP leaves nothing, else as heads do.
         steps: In how many steps all parts of a kind go, one after the other.
         random: How many random orders stand beside the order of importance.
         batch_size: Examples in a batch of the cumulative form, which depends on it; the other forms don't.
         repeats: Bootstrap resamples behind each interval.
-        seed: Of the random orders and the resampling.
+        seed: Of the random orders, the resampling and other texts (resample).
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
@@ -1696,6 +1768,7 @@ def prune(
     task: DataLike,
     config: PruneConfig | None = None,
     *,
+    ranking: ResultLike | None = None,
     method: Literal['s', 'm'] = 's',
     threshold: float = 0.9,
     rule: Literal['chance', 'paper'] = 'chance',
@@ -1703,6 +1776,8 @@ def prune(
     importance: Literal['example', 'token', 'cumulative'] = 'example',
     stop: Literal['paper', 'smallest', 'tested'] = 'paper',
     force: bool = False,
+    order: Literal['recomputed', 'gradient', 'loss', 'kl', 'integrated', 'random'] = 'recomputed',
+    seed: int = 0,
     text: str | None = None,
     text_pair: str | None = None,
     label: str | None = None,
@@ -1732,6 +1807,7 @@ def prune(
     that a run that was killed goes on.
 
     Args:
+        ranking: The folder of a stored result that ranks the model's heads and MLPs (ablate, circuit, graft, importance ...): parts go in its order.
         method: s: whole heads and MLPs, the least important first; m: single weights, the smallest first.
         threshold: The share of the full model's score that must remain.
         rule: What the share is of. chance: of the score above a constant answer's; paper: of the plain score, which on a weak model lets a constant answer pass.
@@ -1739,6 +1815,8 @@ def prune(
         importance: s: how importance is measured; see `importance`.
         stop: Which mask is kept. paper: the last one before the first that fails; smallest: the smallest that passes, though larger ones fail; tested: a mask passes if it is above the threshold for certain (one-sided test at .05).
         force: Go on where the full model isn't clearly above chance.
+        order: s: in what order parts go. recomputed: by importance, measured again after each step, as the paper has it; gradient: the same measured once, on the full model; loss, kl, integrated: once, as in `circuit`, each part leaving nothing; random. --ranking takes the order from a stored result instead.
+        seed: Of the random order.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import trapezoid
 from scipy.special import log_softmax
 
-import bertscope.analyses.importance.faithful as faithful
+import bertscope.analyses.importance.measure as measure
 from bertscope.analyses.gradients import example_gradients
 from bertscope.analyses.importance.measure import _reliability
 from bertscope.analyses.importance.question import ImportanceConfig, importance
@@ -102,8 +102,8 @@ def test_reliability_is_printed_with_the_heat_maps_and_stands_beside_the_agreeme
 def test_the_loss_leads_where_the_score_ranks_by_chance_and_the_loss_less_so(
     tiny, task, monkeypatch, score, loss, first
 ):
-    monkeypatch.setattr(faithful, "split_half", lambda *args, **how: Reliability(score, score))
-    monkeypatch.setattr(faithful, "split_half_of_means", lambda *args, **how: Reliability(loss, loss))
+    monkeypatch.setattr(measure, "split_half", lambda *args, **how: Reliability(score, score))
+    monkeypatch.setattr(measure, "split_half_of_means", lambda *args, **how: Reliability(loss, loss))
     result = importance(tiny, task, FEW)
     figures = [figure for figure in result.figures if figure.key.startswith("heads_off")]
     assert figures[0].key == first and len(figures) == 2

@@ -179,7 +179,14 @@ def test_blocks_nest_and_the_model_comes_back_after_an_exception(tiny, padded):
         (["head:1"], "zero", "'head:1': write it like head:3.7"),
         (["1.1"], "zero", "'1.1' names no part of a model"),
         ([], "median", "unknown mode 'median'"),
-        ([], "mean", "mode 'mean' needs a reference"),
+        ([], "mean", "mode 'mean' needs a reference: encoder.means(examples), on the validation set"),
+        (
+            [],
+            "position",
+            "mode 'position' needs a reference: encoder.means_by_place(examples), on the",
+        ),
+        ([], "resample", "mode 'resample' needs a reference: encoder.donors(examples), on the validation set"),
+        ([], "optimal", "mode 'optimal' needs a reference: optimal_constants(encoder, output, examples, sets), on"),
     ],
 )
 def test_wrong_units_and_modes_are_refused(tiny, off, mode, message):

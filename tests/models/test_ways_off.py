@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -9,11 +11,14 @@ import torch
 from bertscope.core.examples import Examples
 from bertscope.core.units import Unit
 from bertscope.data.task import Task
+from bertscope.models import optimal_descent
 from bertscope.models.donors import DRAWS
 from bertscope.models.judge import judge_without, predict_without
 from bertscope.models.load import load
 from bertscope.models.means import FEWEST
+from bertscope.models.optimal import optimal_constants
 from bertscope.models.references import reference_for
+from bertscope.models.trimming import part_rows
 from device import DEVICE
 from families import tiny_model
 
@@ -176,13 +181,72 @@ def test_resample_is_one_other_text_by_a_plain_loop(encoder, own):
             assert len({chosen[text, draw][0] for draw in range(DRAWS)}) == DRAWS, "another text in each draw"
 
 
+SETS = [
+    [], *([Unit.at("head", layer, 1)] for layer in range(3)), [Unit.at("mlp", 2)], [Unit.at("mlp", 0)],
+    [Unit.at("heads", 1)], [Unit.at("layer", 1)], [Unit.at("head", 0, 3), Unit.at("mlp", 1), Unit.at("neuron", 2, 5)],
+]  # fmt: skip
+
+
+def told(mode, encoder, task, sets, steps=4):
+    """What the mode leaves, with a short descent."""
+    if mode == "optimal":
+        return optimal_constants(encoder, task.output, task.validation, sets, steps=steps)
+    return reference_for(mode, encoder, task.output, task.validation, sets)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_replay_and_batches_don_t_show(encoder, own, mode):
-    sets = [[], *([Unit.at("head", layer, 1)] for layer in range(3)), [Unit.at("mlp", 2)], [Unit.at("mlp", 0)],
-            [Unit.at("heads", 1)], [Unit.at("layer", 1)], [Unit.at("head", 0, 3), Unit.at("mlp", 1)]]  # fmt: skip
-    found = reference_for(mode, encoder, own.output, own.validation, sets)
-    fast = judge_without(encoder, own.output, own.test, sets, mode=mode, reference=found, tokens=100)
-    slow = judge_without(encoder, own.output, own.test, sets, mode=mode, reference=found, tokens=900, replay=False)
+    found = told(mode, encoder, own, SETS)
+    fast = judge_without(encoder, own.output, own.test, SETS, mode=mode, reference=found, tokens=100)
+    slow = judge_without(encoder, own.output, own.test, SETS, mode=mode, reference=found, tokens=900, replay=False)
     for name in ("moments", "losses", "divergence", "flips"):
         np.testing.assert_allclose(getattr(fast, name), getattr(slow, name), atol=1e-5)
-    assert (fast.divergence[1:].mean(1) > 1e-6).all() and fast.losses.shape == (len(sets), len(own.test))
+    assert (fast.divergence[1:].mean(1) > 1e-6).all() and fast.losses.shape == (len(SETS), len(own.test))
+
+
+def test_parts_that_always_say_the_same_are_missed_by_nobody(encoder, own):
+    """A head that says its values' bias, and an MLP that is its bias: what they leave is what they say."""
+    model = copy.deepcopy(encoder)
+    block = model.layers[LAYER]
+    with torch.no_grad():
+        for linear in model.family.maps(block, model.family.head_weights).values():
+            linear.weight[part_rows(linear, model.head_counts[LAYER], model.head_size, [2])] = 0
+        model.parts(block)[3].weight.zero_()
+    sets = [
+        [],
+        [Unit.at("head", LAYER, 2)],
+        [Unit.at("mlp", LAYER)],
+        [Unit.at("head", LAYER, 2), Unit.at("mlp", LAYER)],
+    ]
+    for mode in MODES:
+        found = told(mode, model, own, sets)
+        said = predict_without(model, own.test, sets, mode=mode, reference=found).logits
+        np.testing.assert_allclose(said, np.broadcast_to(said[0], said.shape), atol=1e-5)
+    zero = predict_without(model, own.test, sets).logits
+    if model.parts(block)[3].bias is not None:
+        assert np.abs(zero[1:] - zero[0]).max((1, 2)).min() > 1e-4, "they do say something"
+
+
+def test_optimal_is_no_further_than_mean_and_zero_whatever_the_descent_does(encoder, own, monkeypatch):
+    def apart(mode, reference):
+        return judge_without(
+            encoder, own.output, own.validation, SETS, mode=mode, reference=reference
+        ).divergence.mean(1)
+
+    mean, zero = apart("mean", encoder.means(own.validation)), apart("zero", None)
+    best = np.minimum(mean, zero)
+    fitted = apart("optimal", told("optimal", encoder, own, SETS, steps=25))
+    assert (fitted <= best).all() and (fitted[[1, 2, 4, 5, 6, 8]] < 0.98 * best[[1, 2, 4, 5, 6, 8]]).all()
+    assert fitted[7] == zero[7], "a layer leaves no constant"
+    monkeypatch.setattr(optimal_descent, "_RATE", 100.0)
+    wild = apart("optimal", told("optimal", encoder, own, SETS, steps=3))
+    assert (wild <= best).all() and (wild == best).sum() > 5
+
+
+def test_sets_side_by_side_in_a_batch_are_fitted_as_alone(encoder, own, monkeypatch):
+    alone_found = told("optimal", encoder, own, SETS)
+    monkeypatch.setattr(optimal_descent, "default_budget", lambda encoder: 6 * 1024)
+    together = told("optimal", encoder, own, SETS)
+    for one, other in zip(alone_found, together, strict=True):
+        torch.testing.assert_close(one.heads, other.heads, atol=2e-4, rtol=1e-3)
+        torch.testing.assert_close(one.mlps, other.mlps, atol=2e-4, rtol=1e-3)

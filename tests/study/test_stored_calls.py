@@ -38,6 +38,26 @@ def test_an_experiment_in_one_line_has_the_commands_store(tmp_path, monkeypatch)
     assert steps(tmp_path / "bertscope-store") == made, "it was found"
 
 
+def test_stored_results_are_given_beside(tmp_path, tiny):
+    """Several, or one; by Python as by a command. What is only in memory can't be found again, and is refused."""
+    quick = {"repeats": 100, "permutations": 99, "store": tmp_path / "s"}
+    folder = bertscope.ablate(tiny, ROWS, units=["head", "mlp"], **quick).save(tmp_path / "ablated")
+    important = bertscope.importance(tiny, ROWS, repeats=100, faithful=False)
+    other = important.save(tmp_path / "important")
+    asked = {"units": ["mlp"], "by": ["kl"], "steps": 2, "random": 3, "repeats": 100, "store": tmp_path / "s"}
+    found = bertscope.circuit(tiny, ROWS, rankings=[folder, other], **asked)
+    assert set(found.tables["curves"]["ranking"]) == {"kl", "ablate_loss", "importance", "random"}
+    made = steps(tmp_path / "s")
+    assert bertscope.circuit(tiny, ROWS, rankings=[folder, str(other)], **asked).equals(found)
+    assert steps(tmp_path / "s") == made, "it was found"
+    alone = bertscope.circuit(tiny, ROWS, rankings=folder, **asked)
+    assert "importance" not in set(alone.tables["curves"]["ranking"])
+    with pytest.raises(UserError, match="save the result, and give its folder"):
+        bertscope.circuit(tiny, ROWS, rankings=[important], **asked)
+    pruned = bertscope.prune(tiny, ROWS, ranking=folder, force=True, share=0.5, store=tmp_path / "s").result
+    assert pruned.subject["order"] == "ablate_loss"
+
+
 def test_without_a_store_nothing_is_written(tmp_path, monkeypatch, tiny, toy_task):
     monkeypatch.chdir(tmp_path)
     bertscope.ablate(tiny, toy_task, **QUICK)

@@ -145,7 +145,9 @@ def _function(name: str, question: Question) -> str:
         elif which == "config":
             first.append(f"config: {question.config.__name__} | None = None")
         elif which in question.flags:
-            keywords.append(f"{which}: {_LIKE[question.flags[which].kind]} | None = None")
+            one = question.flags[which]
+            several = f" | Sequence[{_LIKE[one.kind]}]" if one.many else ""
+            keywords.append(f"{which}: {_LIKE[one.kind]}{several} | None = None")
             said[which] = question.flags[which].flag
         else:
             hint = written_type((settings if which in settings else reading)[which]) if which in docs else ""

@@ -27,6 +27,8 @@ SCORING = [one for name in registry.QUESTIONS if (one := registry.find(name)).sc
 _WANTED = {
     "ablate", "bias", "erase", "errors", "explain", "finetune", "freeze", "graft", "importance", "lottery", "prune",
     "readout", "redundancy", "scratch", "shrink", "truncate", "versus",
+    "ablate", "bias", "circuit", "erase", "errors", "explain", "finetune", "freeze", "graft", "importance", "lottery",
+    "prune", "redundancy", "scratch", "shrink", "truncate", "versus",
 }  # fmt: skip
 _INTRODUCTION = """\
 # Outputs

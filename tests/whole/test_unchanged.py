@@ -34,6 +34,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "versus": {"repeats": 100, "permutations": 99},
     "explain": {"sample": 4},
     "importance": {"steps": 2, "random": 2},
+    "circuit": {"steps": 2, "random": 3, "nodes": 2, "repeats": 100},
     "prune": {"force": True},
     "erase": {"random": 2, "words": 100, "texts": 10, "repeats": 100, "layers": (1,), "task": "demo/sentiment"},
     "readout": {"repeats": 100, "fit": 40},

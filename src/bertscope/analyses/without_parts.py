@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from bertscope.core.units import Mode, Unit
 from bertscope.models.judge import judge_without
-from bertscope.models.means import Means
-from bertscope.models.references import reference_for
+from bertscope.models.references import References, reference_for
+from bertscope.models.references import alone as one_of_all
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
     from bertscope.models.gates import Reference
+    from bertscope.models.means import Means
 
 
 class WithoutParts:
@@ -24,7 +25,7 @@ class WithoutParts:
     def __init__(self, encoder: Encoder, task: Task, mode: Mode = "zero", *, seed: int = 0) -> None:
         self.encoder, self.task, self.mode = encoder, task, mode
         self._seed = seed
-        self._same: tuple[Reference | None] | None = None
+        self._told: list[Reference | None] = []  # one, once it is known
         self._fitted: dict[frozenset[Unit], Means] = {}
 
     def judged(self, examples: Examples, sets: Sequence[Sequence[Unit]]) -> Judged:
@@ -36,31 +37,27 @@ class WithoutParts:
         """What these parts leave behind: each if it `alone` is off, or all of them together."""
         if self.mode != "optimal":
             return self._of_all()
-        if not alone:
-            return self._of_each([units])[0]
-        each = self._of_each([[unit] for unit in units])
-        heads, mlps = each[0].heads.clone(), each[0].mlps.clone()
-        for unit, own in zip(units, each, strict=True):
-            if unit.kind == "head":
-                heads[unit.layer_index, unit.index] = own.heads[unit.layer_index, unit.index]
-            else:
-                mlps[unit.layer_index] = own.mlps[unit.layer_index]
-        return Means(heads, mlps)
+        sets = [[unit] for unit in units] if alone else [units]
+        return one_of_all(self._of_each(sets), sets) if alone else self._of_each(sets)[0]
 
     def _of_all(self) -> Reference | None:
         """What parts leave behind whatever else is off."""
-        if self._same is None:
-            self._same = (self._told([]),)  # type: ignore[assignment]
-        return self._same[0]  # type: ignore[index]
+        if not self._told:
+            told = self._reference_for([])
+            assert not isinstance(told, Sequence), "which says something else for each set"
+            self._told.append(told)
+        return self._told[0]
 
     def _of_each(self, sets: Sequence[Sequence[Unit]]) -> list[Means]:
         """The constants that are best for each set; a set that was met before has its own."""
         known = [frozenset(units) for units in sets]
         new = {key: units for key, units in zip(known, sets, strict=True) if key not in self._fitted}
         if new:
-            self._fitted |= dict(zip(new, self._told(list(new.values())), strict=True))  # type: ignore[arg-type]
+            fitted = self._reference_for(list(new.values()))
+            assert isinstance(fitted, Sequence)
+            self._fitted |= dict(zip(new, fitted, strict=True))
         return [self._fitted[key] for key in known]
 
-    def _told(self, sets: Sequence[Sequence[Unit]]) -> Reference | Sequence[Means] | None:
+    def _reference_for(self, sets: Sequence[Sequence[Unit]]) -> References:
         validation, output = self.task.validation, self.task.output
         return reference_for(self.mode, self.encoder, output, validation, sets, seed=self._seed)

@@ -58,7 +58,7 @@ def __getattr__(name: str) -> App:
 def _command(question: Question) -> Callable[..., None]:
     def command(
         *named: str, on: str | None = None, config: Any = None, data: Any = None, models: Any = None, run: Any = None,
-        **further: str | list[str] | None,
+        **further: str | tuple[str, ...] | None,
     ) -> None:  # fmt: skip
         data, run = data or reading(), run or RunOptions()
         settings, base = config or question.config(), models.base if models else None
@@ -78,7 +78,7 @@ def _command(question: Question) -> Callable[..., None]:
     keywords = {
         **({"on": Annotated[on, Parameter(help=_DATA_HELP[reads] + also)]} if reads else {}),
         **{
-            name: Annotated[list[str] | None if one.many else str | None, Parameter(help=one.flag)]
+            name: Annotated[tuple[str, ...] | None if one.many else str | None, Parameter(help=one.flag)]
             for name, one in question.flags.items()
         },
         **({"config": Annotated[question.config, flat]} if fields(question.config) else {}),

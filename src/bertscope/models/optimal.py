@@ -28,6 +28,7 @@ from bertscope.models.outputs.kinds import model_output
 ROWS = 256
 """Validation examples that constants are fitted on, at most."""
 STEPS = 60
+"""Of the descent, each on 32 of these at most."""
 _CONSTANT = ("head", "heads", "mlp")
 """Parts that leave a constant; a layer passes its input on, a neuron leaves nothing."""
 
@@ -39,18 +40,19 @@ def optimal_constants(
     sets: Sequence[Sequence[Unit]],
     *,
     start: Means | Sequence[Means] | None = None,
-    rows: int = ROWS,
-    steps: int = STEPS,
+    rows: int | None = None,
+    steps: int | None = None,
     seed: int = 0,
 ) -> list[Means]:
     """For each set of parts, what its heads and MLPs leave best when all of it is off; the rest is as it was given.
 
     start   where to begin, for all sets or for each: by default the means on all of `validation`. Where sets grow,
             the constants of the next smaller one are a good start
-    rows    on how many of the examples, chosen at random, divergences are compared
-    steps   of the descent; 0 chooses between the start and zero
+    rows    on how many of the examples, chosen at random, divergences are compared: `ROWS`
+    steps   of the descent: `STEPS`; 0 chooses between the start and zero
     """
     sets = [[unit.check(encoder.head_counts, encoder.neuron_counts) for unit in units] for units in sets]
+    rows, steps = ROWS if rows is None else rows, STEPS if steps is None else steps
     if start is None:
         start = encoder.means(validation)
     begun = [start] * len(sets) if isinstance(start, Means) else list(start)

@@ -58,15 +58,15 @@ class _Group:
         return len(self.places)
 
     @property
-    def constants(self) -> Means:
-        return Means(
-            self.start.heads + self.spread.heads * self.heads, self.start.mlps + self.spread.mlps * self.mlps
-        )
+    def moved(self) -> tuple[tuple[Tensor, Tensor], ...]:
+        """Heads' and MLPs' units, and how many of them."""
+        return (self.spread.heads, self.heads), (self.spread.mlps, self.mlps)
 
     def spread_to(self, gates: Gates, rows: int) -> None:
         """Set gates and what is left behind for as many rows of each set, one set after the other."""
-        found = self.constants
-        gates.reference = Means(*(each.repeat_interleave(rows, 1)[:, :, None] for each in (found.heads, found.mlps)))
+        begun = (self.start.heads, self.start.mlps)
+        now = [first + size * moved for first, (size, moved) in zip(begun, self.moved, strict=True)]
+        gates.reference = Means(*(each.repeat_interleave(rows, 1)[:, :, None] for each in now))
         self.off.spread_to(gates, rows)
 
 
@@ -138,9 +138,9 @@ def descend(
                 bar.advance(len(group))
     found: dict[int, Means] = {}
     for group in groups:
-        constants = group.constants
-        heads, mlps = constants.heads.detach().double(), constants.mlps.detach().double()
-        found |= {at: Means(heads[:, own], mlps[:, own]) for own, at in enumerate(group.places)}
+        heads, mlps = ((size * moved.detach()).double() for size, moved in group.moved)
+        for own, at in enumerate(group.places):  # what wasn't off has its digits still
+            found[at] = Means(start[at].heads + heads[:, own], start[at].mlps + mlps[:, own])
     return [found[at] for at in range(len(sets))]
 
 

@@ -12,6 +12,9 @@ from bertscope.models.gates import Reference
 from bertscope.models.means import Means
 from bertscope.models.optimal import optimal_constants
 
+References = Reference | Sequence[Means] | None
+"""For all sets of parts that are switched off, or one for each; None where nothing is to be known."""
+
 
 def reference_for(
     mode: Mode,
@@ -21,7 +24,7 @@ def reference_for(
     off: Sequence[Sequence[Unit]],
     *,
     seed: int = 0,
-) -> Reference | list[Means] | None:
+) -> References:
     """What `judge_without` needs for these sets; None where nothing is to be known beforehand."""
     match mode:
         case "mean":
@@ -35,9 +38,7 @@ def reference_for(
     return None
 
 
-def alone(
-    encoder: Encoder, reference: Reference | Sequence[Means] | None, off: Sequence[Sequence[Unit]]
-) -> Reference | None:
+def alone(reference: References, off: Sequence[Sequence[Unit]]) -> Reference | None:
     """One reference for all parts: of several, each single part's own; the rest is the first's."""
     if not isinstance(reference, Sequence):
         return reference

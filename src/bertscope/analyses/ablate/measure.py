@@ -22,9 +22,9 @@ from bertscope.core.units import Unit, every
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.judge import judge_without
-from bertscope.models.means import Means
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.random_part import losses_without_random_parts
+from bertscope.models.references import References, alone, reference_for
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
     off = [Off.part(unit) for kind in dict.fromkeys(config.units) for unit in every(kind, model.head_counts)]
     for name, units in named_sets(config.sets).items():
         off.append(Off("set", name, [unit.check(model.head_counts, model.neuron_counts) for unit in units]))
-    means = _means(model, task, config)
-    switched = _without(model, task, off, config, means)
+    reference = _reference(model, task, off, config)
+    switched = _without(model, task, off, config, reference)
     reliability = _reliability(task, switched, [one.kind for one in off])
     effects = _effects(task, switched, off, config)
     told_by = _told_by(task, switched, reliability)
@@ -58,7 +58,7 @@ def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
     if flips is not None:
         tables["flips"] = flips
     if config.null:
-        random_parts = _random_parts(model, task, switched, off, config, means)
+        random_parts = _random_parts(model, task, switched, off, config, reference)
         effects = pd.concat([effects, _random_weights(model, task, off, config), random_parts], axis=1)
         tables[null_panel.TABLE] = _nothing(task, switched, effects["kind"], config)
     sets = [f"{one.name} is {' + '.join(map(str, one.units))}" for one in off if one.kind == "set"]
@@ -69,15 +69,24 @@ def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
     )  # fmt: skip
 
 
-def _means(model: Encoder, task: Task, config: AblateConfig) -> Means | None:
-    """What parts that are off leave behind, where that is their mean."""
-    return model.means(task.validation) if config.mode == "mean" else None
+def _reference(model: Encoder, task: Task, off: Sequence[Off], config: AblateConfig) -> References:
+    """What parts that are off leave behind, as the validation set tells it."""
+    return reference_for(config.mode, model, task.output, task.validation, _sets(off), seed=config.seed)
 
 
-def _without(model: Encoder, task: Task, off: Sequence[Off], config: AblateConfig, means: Means | None) -> Judged:
+def _without(model: Encoder, task: Task, off: Sequence[Off], config: AblateConfig, reference: References) -> Judged:
     """The test set scored by the whole model and without each part."""
-    sets = [[], *(one.units for one in off)]
-    return judge_without(model, task.output, task.test, sets, mode=config.mode, reference=means)
+    return judge_without(model, task.output, task.test, _sets(off), mode=config.mode, reference=reference)
+
+
+def _sets(off: Sequence[Off]) -> list[Sequence[Unit]]:
+    """The whole model, and what is off in each row."""
+    return [[], *(one.units for one in off)]
+
+
+def _exact(task: Task, config: AblateConfig) -> bool:
+    """Whether a text is right or wrong and the test of the score exact; the mean of several draws is between."""
+    return task.output.counts_hits and config.mode != "resample"
 
 
 def _mean(means: np.ndarray) -> np.ndarray:
@@ -87,11 +96,11 @@ def _mean(means: np.ndarray) -> np.ndarray:
 def _effects(task: Task, switched: Judged, off: Sequence[Off], config: AblateConfig) -> pd.DataFrame:
     moments, losses = switched.moments, switched.losses[..., None]  # [1 + parts, examples, k]
     how: dict[str, Any] = {"repeats": config.repeats, "seed": config.seed}
-    swaps = 0 if task.output.counts_hits else config.permutations
+    swaps = 0 if _exact(task, config) else config.permutations
     found = paired_effects(task.value, moments[0], moments[1:], permutations=swaps, **how)
     by_loss = paired_effects(_mean, losses[0], losses[1:], permutations=config.permutations, **how)
     more_hits = moments[1:, :, 0] - moments[0, :, 0]
-    p = mcnemar_p(more_hits.sum(1), np.abs(more_hits).sum(1)) if task.output.counts_hits else found.p
+    p = mcnemar_p(more_hits.sum(1), np.abs(more_hits).sum(1)) if _exact(task, config) else found.p
     kinds = np.array([one.kind for one in off])
     columns = {
         "unit": [one.name for one in off],
@@ -137,7 +146,7 @@ def _flips(task: Task, switched: Judged, off: Sequence[Off]) -> tuple[pd.DataFra
     flips, single = switched.flips[1:], np.array([one.kind != "set" for one in off])
     if np.isnan(flips).all() or not single.any():
         return None, []
-    row, part = np.nonzero((flips == 1).T & single)
+    row, part = np.nonzero((flips > 0.5).T & single)  # of several draws: in most of them
     order = np.lexsort((part, -switched.divergence[1:][part, row], row))
     row, part = row[order], part[order]
     count = np.bincount(row, minlength=len(task.test))
@@ -197,7 +206,7 @@ def _nothing(task: Task, switched: Judged, kinds: pd.Series, config: AblateConfi
     moments, losses = switched.moments, switched.losses[..., None]
     how: dict[str, Any] = {"draws": null_panel.DRAWS, "permutations": config.permutations, "seed": config.seed}
     p = {"loss": paired_p_of_nothing(_mean, losses[0], losses[1:], **how)}
-    if task.output.counts_hits:
+    if _exact(task, config):
         more_hits = moments[1:, :, 0] - moments[0, :, 0]
         coins = np.random.default_rng(config.seed).choice([-1.0, 1.0], size=(null_panel.DRAWS, more_hits.shape[1]))
         p["metric"] = mcnemar_p(coins @ more_hits.T, np.abs(more_hits).sum(1))
@@ -214,13 +223,13 @@ def _nothing(task: Task, switched: Judged, kinds: pd.Series, config: AblateConfi
 def _random_weights(model: Encoder, task: Task, off: Sequence[Off], config: AblateConfig) -> pd.DataFrame:
     """What the same parts do in the same model with random weights."""
     twin = model_output(model, task.output).with_random_weights(config.seed)
-    switched = _without(twin, task, off, config, _means(twin, task, config))
+    switched = _without(twin, task, off, config, _reference(twin, task, off, config))
     rise, key = (switched.losses[1:] - switched.losses[0]).mean(1), task.output.divergence_key
     return pd.DataFrame({"random_weights": rise, f"random_weights_{key}": switched.divergence[1:].mean(1)})
 
 
 def _random_parts(
-    model: Encoder, task: Task, switched: Judged, off: Sequence[Off], config: AblateConfig, means: Means | None
+    model: Encoder, task: Task, switched: Judged, off: Sequence[Off], config: AblateConfig, reference: References
 ) -> pd.DataFrame:
     """What a random part in a head's place costs, and whether the head costs more. Other parts have as many
     directions as the layer has: nothing random is like them."""
@@ -229,7 +238,7 @@ def _random_parts(
         return pd.DataFrame(index=range(len(off)))
     without_any = losses_without_random_parts(
         model, task.output, task.test, [off[place].units[0] for place in places], draws=DRAWS_OF_PARTS,
-        mode=config.mode, reference=means, seed=config.seed,
+        mode=config.mode, reference=alone(reference, _sets(off)), seed=config.seed,
     )  # fmt: skip
     losses = switched.losses  # [1 + parts, n], beside [head, draw, n]
     rise = (without_any - losses[0]).mean(-1)

@@ -35,17 +35,20 @@ class AblateConfig:
     """Parts to switch off together, each set with a name: top=head:12.1+head:12.2 both=mlp:3+mlp:4."""
     mode: Mode = "uniform"
     """What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero:
-    nothing, as in Michel et al.; mean: its average output on the validation set. An MLP leaves nothing, or its mean;
-    a layer that is off passes its input on."""
+    nothing, as in Michel et al.; of the validation set, mean: its average output; position: its average output at
+    each place; resample: its output on another text, mean of 5 draws (5 times the work); optimal: the constant with
+    which predictions move least (some 10 times the work). With uniform and zero an MLP leaves nothing, else what
+    heads do; a layer that is off passes its input on."""
     repeats: int = 2000
     """Bootstrap resamples behind each interval."""
     permutations: int = 9999
-    """Random swaps behind each p-value; that of accuracy is exact and needs none."""
+    """Random swaps behind each p-value; that of accuracy is exact and needs none, but for draws of resample."""
     null: bool = False
     """Whether to show, too, how often the tests find something where there is nothing, what the parts cost in a model
     with random weights, and what random parts cost in the place of heads: about ten times the work."""
     seed: int = 0
-    """Of the resampling, random weights and random parts; the model's predictions have nothing random in them."""
+    """Of the resampling, random weights, random parts and other texts (resample); else the model's predictions have
+    nothing random in them."""
 
     def __post_init__(self) -> None:
         check_known("kind of part", self.units, KINDS)

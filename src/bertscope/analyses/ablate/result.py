@@ -113,7 +113,7 @@ def ablate_result(
 
 def _too_few(task: Task, effects: pd.DataFrame, config: AblateConfig) -> list[str]:
     """Kinds with so many parts that no p-value by permutation can survive the correction."""
-    by = " by the loss" if task.output.counts_hits else ""
+    by = " by the loss" if task.output.counts_hits and config.mode != "resample" else ""
     return [
         f"{config.permutations} permutations are too few for any of {count} {kind} parts to be certain{by}"
         for kind, count in effects["kind"].value_counts(sort=False).items()

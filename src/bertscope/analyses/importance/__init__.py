@@ -1,1 +1,1 @@
-"""`importance`: `faithful` sets what the gradients say against what happens when parts are really switched off."""
+"""`importance`: what gradients say of parts, set against what happens when they are really switched off."""

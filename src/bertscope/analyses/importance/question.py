@@ -15,8 +15,9 @@ from bertscope.core.units import Mode
 
 GatedKind = Literal["head", "mlp", "neuron"]
 KINDS: tuple[GatedKind, ...] = get_args(GatedKind)
-_ORDERS = {"normalised_importance": "normalised importance", "effect_alone": "effect alone"}
-
+IMPORTANCE, NORMALISED, ABLATION = "importance", "normalised_importance", "effect_alone"
+"""By what parts are put in order."""
+_ORDERS = {NORMALISED: "normalised importance", ABLATION: "effect alone"}
 _EFFECTS = {"rise": "the loss's rise", "size": "the size of the loss's change", "drop": "the score's drop"}
 
 
@@ -35,7 +36,9 @@ class ImportanceConfig:
     does the gradient rank them as their absence does? It takes far longer than the gradients."""
     mode: Mode = "zero"
     """What a head that is off leaves behind. zero: nothing, as the gate's gradient has it; uniform: equal attention
-    to every token; mean: its average output on the validation set. An MLP leaves nothing, or its mean."""
+    to every token; of the validation set, mean: its average output; position: its average output at each place;
+    resample: its output on another text, mean of 5 draws; optimal: the constants with which predictions move least,
+    fitted for each set of parts. With uniform and zero an MLP leaves nothing, else as heads do."""
     steps: int = 10
     """In how many steps all parts of a kind go, one after the other."""
     random: int = 3
@@ -45,7 +48,7 @@ class ImportanceConfig:
     repeats: int = 1000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
-    """Of the random orders and the resampling."""
+    """Of the random orders, the resampling and other texts (resample)."""
 
     def __post_init__(self) -> None:
         check_known("kind of part", self.units, KINDS)

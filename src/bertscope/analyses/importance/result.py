@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.caveats import cautions
-from bertscope.analyses.importance.faithful import ABLATION, IMPORTANCE, NORMALISED, Faithfulness
-from bertscope.analyses.importance.question import ImportanceConfig, importance
+from bertscope.analyses.importance.question import ABLATION, IMPORTANCE, NORMALISED, ImportanceConfig, importance
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import interval, normal_interval
 from bertscope.core.model_record import records
@@ -20,7 +19,7 @@ from bertscope.core.result import Result
 from bertscope.core.units import Unit, columns
 
 if TYPE_CHECKING:
-    from bertscope.analyses.importance.measure import Importances
+    from bertscope.analyses.importance.measure import Faithfulness, Importances
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
 

@@ -17,7 +17,7 @@ from bertscope.core.null_panel import DRAWS, LEVEL
 from bertscope.core.reliability import Reliability, split_half, split_half_of_means
 from bertscope.core.resampling import Value, metric_draws
 from bertscope.core.statistics import Effects, holm, paired_effects, paired_p_of_nothing
-from bertscope.core.units import Mode, Unit, every
+from bertscope.core.units import PlainMode, Unit, every
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -80,7 +80,7 @@ def interactions(
     similar: Sequence[Pair],
     partners: Sequence[Pair | None] = (),
     *,
-    mode: Mode = "uniform",
+    mode: PlainMode = "uniform",
     repeats: int = 2000,
     seed: int = 0,
     null: bool = False,
@@ -210,7 +210,7 @@ def together(
     random_sets: int = 20,
     seed: int = 0,
     *,
-    mode: Mode = "uniform",
+    mode: PlainMode = "uniform",
     repeats: int = 2000,
     null: bool = False,
 ) -> Together:

@@ -8,7 +8,7 @@ from bertscope.core.config import check_choices, check_least
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import EITHER, MODELS, Question
 from bertscope.core.scoring import Scoring
-from bertscope.core.units import Mode
+from bertscope.core.units import PlainMode
 
 SIMILAR, NAMED, RANDOM = "similar", "named", "random"
 """Which heads are switched off: the most similar pairs, those that were named, and others at random."""
@@ -31,7 +31,7 @@ class RedundancyConfig:
     together: tuple[str, ...] = ()
     """Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are
     they redundant, or is what they do not needed? Needs a model that answers the task."""
-    mode: Mode = "uniform"
+    mode: PlainMode = "uniform"
     """What a head that is off leaves behind: equal attention to every token, nothing, or its average output."""
     weighted: bool = False
     """Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and

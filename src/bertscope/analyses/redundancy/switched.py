@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bertscope.core.units import Mode, Unit
+from bertscope.core.units import PlainMode, Unit
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -29,7 +29,7 @@ class Switched:
     """[set, example]; NaN of scores."""
 
 
-def switched_off(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: Mode) -> Switched:
+def switched_off(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: PlainMode) -> Switched:
     """`task` is as this encoder answers it."""
     from bertscope.models.judge import judge_without
 
@@ -38,7 +38,7 @@ def switched_off(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], m
     return Switched(found.moments, found.losses, found.divergence, found.flips)
 
 
-def random_twin(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: Mode, seed: int) -> Switched:
+def random_twin(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], mode: PlainMode, seed: int) -> Switched:
     """The same in a model of the same form, task head included, with random weights."""
     from bertscope.models.outputs.kinds import model_output
 
