@@ -181,7 +181,7 @@ def test_permuted_targets_give_chance_and_nothing_certain(found, toy):
 def test_an_untrained_model_has_no_answer_anywhere(_pocket):
     made = task()
     result = readout(fresh(made, _pocket.tokenizer), made, **QUICK)
-    assert not result.numbers(key="there") and len(result.numbers(key="settle_most")) == 2
+    assert not result.numbers(key="there") and len(result.numbers(key="settle_most")) == 4
     assert any("not clearly above chance" in note for note in result.notes)
     assert (rows(result, "plain")["low"] <= made.chance() + 0.05).all()
 
@@ -207,7 +207,12 @@ def test_numbers_are_what_the_tables_say(found):
     assert len(latest) == 20 and (latest["settle_shortcut"] == settled.max()).all()
     told = readout.sentence(found)
     assert told.main == found.numbers(key="settle_most", reading="shortcut")[0].value
-    assert told.sentence.startswith("90% of the texts have their final prediction from layer 1 on through a linear")
+    assert told.sentence == (
+        "90% of the texts have their final prediction from layer 1 on through a linear shortcut, and from layer 1 on "
+        "read plainly (through one to permuted states: layer 4); from layer 1 on the score has 90% of the final "
+        "one's lead over chance."
+    )
+    assert str(found.numbers(key="settle_most", reading="permuted")[0]) == "4 [4, 4]"
 
 
 def test_of_scores_what_is_near_stays(_pocket):

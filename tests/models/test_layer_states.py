@@ -3,6 +3,8 @@ the tokens that the task head looks at."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +15,8 @@ from bertscope.models.judge import predict_without
 from bertscope.models.layer_states import layer_states, other_last_states
 from bertscope.models.load import load
 from bertscope.models.outputs.kinds import MODEL_OUTPUTS, model_output
-from bertscope.models.shortcuts import _OF_A_ROW, some_tokens
+from bertscope.models.readings import Reading, read_layers
+from bertscope.models.shortcuts import _OF_A_ROW, Shortcut, some_tokens
 from device import DEVICE
 from families import CONFIGS, tiny_model
 from output_runs import FAMILIES, models
@@ -87,6 +90,23 @@ def test_a_task_head_looks_at_the_tokens_it_says_and_at_no_others(kind, family, 
     looked_at = (last.grad.abs().amax(-1) > 0).cpu()
     read = asked.read_tokens(batch).cpu()
     assert read.any(1).all() and (looked_at == read).all()
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+@pytest.mark.parametrize("kind", MODEL_OUTPUTS)
+def test_a_shortcut_that_changes_nothing_is_read_as_the_model_does(kind, family, _pocket):
+    """Behind the last norm, and at the tokens that are read alone."""
+    _, model, task = models(kind, family, _pocket.tokenizer)
+    task = task.asked_of(model)
+    size, last = model.hidden_size, model.n_layers
+    nothing = Shortcut(torch.ones(size), torch.eye(size), torch.ones(size), 0.0, 1.0)
+    twice = replace(nothing, weight=2 * torch.eye(size))
+    found = read_layers(
+        model, task.output, task.test, [Reading(last, nothing), Reading(last, twice), Reading(last)]
+    ).judged
+    np.testing.assert_allclose(found.losses[[1, 3]], found.losses[[0, 0]], atol=1e-5)
+    np.testing.assert_allclose(found.divergence[[1, 3]], 0, atol=1e-5)
+    assert np.abs(found.losses[2] - found.losses[0]).max() > 1e-4
 
 
 def test_states_are_given_back_as_they_were(tiny, texts):

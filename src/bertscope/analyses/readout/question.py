@@ -76,7 +76,7 @@ readout = Question(
     cite="nostalgebraist 2020, Interpreting GPT: the logit lens; Din et al. 2023, Jump to conclusions: short-cutting "
     "transformers with linear transformations",
     card=(),
-    printed={"latest": ("row", "text", "gold", "predicted", "settle_shortcut", "settle_plain")},
+    printed={"latest": ("text", "gold", "predicted", "settle_shortcut", "settle_plain")},
     row_card=(
         RowFact("rows", "text", "text", shown="text", beside={"pair": "second text"}),
         RowFact("rows", "gold", "what is right", chosen_by=True, sorted_by=True, of_row=True),
@@ -87,7 +87,7 @@ readout = Question(
         ),
         RowFact(
             "rows", "settle_plain", "layer from which the prediction stays, read plainly", sorted_by=True,
-            ends=("settles first", "settles last"),
+            ends=("settles first, read plainly", "settles last, read plainly"),
         ),
     ),
 )  # fmt: skip

@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 
 from bertscope.analyses.caveats import cautions
-from bertscope.analyses.readout.question import LATEST, PLAIN, SHORTCUT, ReadoutConfig, readout
+from bertscope.analyses.readout.question import (
+    LATEST,
+    PERMUTED,
+    PLAIN,
+    RANDOM,
+    SHORTCUT,
+    ReadoutConfig,
+    readout,
+)
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import bootstrap_interval, median_interval
 from bertscope.core.model_record import records
@@ -124,13 +132,13 @@ def _headline(task: Task, found: Found, score: Scores, config: ReadoutConfig) ->
     losses = found.judged.losses[0]
     ends = bootstrap_interval(lambda means: means[..., 0], losses[:, None])
     numbers, share = [], {"share": percent(config.share)}
-    told = [name for name in (SHORTCUT, PLAIN) if name in found.settled]
+    told = [name for name in (SHORTCUT, PLAIN, PERMUTED, RANDOM) if name in found.settled]
     for key, by in (("settle_most", found.most), ("there", found.there)):
         numbers += [
-            Number(key, one.value, one.low, one.high, score.n, "layer", of={"reading": name} | share)
-            for name in told if (one := by[name]) is not None
+            Number(key, one.value, one.low, one.high, score.n, of={"reading": name} | share)
+            for name in told if (one := by.get(name)) is not None
         ]  # fmt: skip
-    numbers += [_median(found.settled[name], name) for name in told]
+    numbers += [_median(found.settled[name], name) for name in told if name in (SHORTCUT, PLAIN)]
     numbers += [score.keyed("score"), Number("loss", float(losses.mean()), *ends, len(losses), task.output.loss)]
     numbers += [
         Number("mean_score", one.value, one.low, one.high, score.n, task.metric, of={"reading": name})
@@ -150,8 +158,8 @@ def _headline(task: Task, found: Found, score: Scores, config: ReadoutConfig) ->
 def _median(settled: np.ndarray, name: str) -> Number:
     of = {"reading": name}
     if len(settled) < _FEWEST:
-        return Number("settle", float(np.median(settled)), n=len(settled), unit="layer", of=of)
-    return Number("settle", *median_interval(settled), n=len(settled), unit="layer", of=of)
+        return Number("settle", float(np.median(settled)), n=len(settled), of=of)
+    return Number("settle", *median_interval(settled), n=len(settled), of=of)
 
 
 def _settle(found: Found, layers: int) -> pd.DataFrame:
@@ -262,6 +270,8 @@ def sentence(result: Result) -> Statement | None:
     told = f"{first.of['share']} of the texts have their final prediction from layer {first.value:.0f} on"
     if name == SHORTCUT:
         told += f" through a linear shortcut, and from layer {most[PLAIN].value:.0f} on read plainly"
+    if PERMUTED in most:
+        told += f" (through one to permuted states: layer {most[PERMUTED].value:.0f})"
     if name in there:
         lead = f"{there[name].of['share']} of the final one's lead over chance"
         told += f"; from layer {there[name].value:.0f} on the score has {lead}"
