@@ -19,8 +19,6 @@ from device import DEVICE
 from families import CONFIGS, tiny_model
 from six_sentences import SENTENCES
 
-WITHOUT_HEAD = ("gte", "ultrabert")
-"""Families of which the library has no masked language model."""
 HARD = (
     "Unbelievably, the antidisestablishmentarians' re-election wasn't so-so.",
     "naïve  cafés; 東京 and x1y2z3",
@@ -89,7 +87,7 @@ def test_words_of_several_pieces_are_masked_to_their_end(kind, _pocket):
         assert hidden.max() > 1 and hidden.min() == 1
 
 
-@pytest.mark.parametrize("family", [name for name in CONFIGS if name not in WITHOUT_HEAD])
+@pytest.mark.parametrize("family", CONFIGS)
 def test_scores_are_those_of_a_plain_loop_in_every_family(family, _pocket):
     encoder = guesser(family, _pocket.tokenizer)
     found = batched(encoder, of(SENTENCES))

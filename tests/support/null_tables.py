@@ -72,6 +72,7 @@ def _asked_of(question: Question, model: Any) -> list[Any]:
         return [[pocket if is_tuned else with_own_task_head(pocket, init="random"), model]]
     if question.name == "patch" and not is_tuned:  # random weights give all texts the same label, but no two a score
         return [with_classifier(model, (), init="random", seed=0)]
+        return [[pocket if is_tuned else with_own_task_head(pocket, init="random", seed=1), model]]
     if len(question.named) == 1:
         return [model]
     if question.name != "graft":

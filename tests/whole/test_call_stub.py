@@ -52,7 +52,7 @@ def test_every_setting_is_a_keyword_with_its_docstring():
     for name in bertscope.__all__:
         assert f" as {name}\n" in written or f"\ndef {name}(" in written, name
     for name in (name for name in QUESTIONS if QUESTIONS[name].group):
-        function = written.partition(f"\ndef {name}(\n")[2].partition("\ndef ")[0]
+        function = written.partition(f"\ndef {name.replace('-', '_')}(\n")[2].partition("\ndef ")[0]
         for field in fields(find(name).config):
             assert f"\n    {field.name}: " in function, f"{name} has no {field.name}="
             assert f"\n        {field.name}: " in function, f"{name} says nothing of {field.name}="
