@@ -69,10 +69,9 @@ def _asked_of(question: Question, model: Any) -> list[Any]:
     is_tuned = model.record.origin.init != "random"
     if question.name == "minimal-pairs":
         pocket = bertscope.load("pocket")
-        return [[pocket if is_tuned else with_own_task_head(pocket, init="random"), model]]
+        return [[pocket if is_tuned else with_own_task_head(pocket, init="random", seed=1), model]]
     if question.name == "patch" and not is_tuned:  # random weights give all texts the same label, but no two a score
         return [with_classifier(model, (), init="random", seed=0)]
-        return [[pocket if is_tuned else with_own_task_head(pocket, init="random", seed=1), model]]
     if len(question.named) == 1:
         return [model]
     if question.name != "graft":
