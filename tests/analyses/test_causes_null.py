@@ -51,9 +51,10 @@ def at_most(found, trials, rate=0.05):
     return found <= most_by_chance(trials, rate, 0.99)
 
 
+@pytest.mark.slow
 def test_readout_says_of_labels_by_coin_that_no_layer_has_the_answer(_pocket):
     """It is there at most as often as a model seems better than chance."""
-    model, task, draws = random_model(_pocket.tokenizer, num_labels=2), toy_task(), 20
+    model, task, draws = random_model(_pocket.tokenizer, num_labels=2), toy_task(), 40
     there = 0
     for seed in range(draws):
         result = readout(model, by_coin(task, seed), fit=0, repeats=200)
