@@ -14,6 +14,8 @@ from benchmarks.options import Options
 NAMES = {
     "inference": "one pass of predictions",
     "ablation": "the scan of heads",
+    "patching": "one activation of one text in another's run, exactly and by gradients",
+    "likelihood": "minimal pairs by pseudo-log-likelihood",
     "attention": "five questions about attention in one pass",
     "memory": "the peak memory of those questions as the corpus grows",
     "explain": "integrated gradients beside captum (needs it, or --captum)",
@@ -78,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--data", type=Path, metavar="FILE", help="a .tsv with columns sentence and label")
     parser.add_argument("--rows", type=_positive, help="sentences; by default what each benchmark is about")
-    heads = "heads of each layer that ablation's baselines run (default 1)"
+    heads = "heads of each layer that the baselines of ablation and patching run (default 1)"
     parser.add_argument("--heads", type=_positive, default=1, help=heads)
     parser.add_argument("--captum", type=Path, metavar="FOLDER", help="where captum is, if it isn't installed")
     shrunk = parser.add_argument_group("shrink")
