@@ -15,6 +15,7 @@ from bertscope.core.files import canonical_json, check_file, digest_text, is_mar
 from bertscope.core.result import Result
 from bertscope.core.store import Store, Stored
 from bertscope.report import ledger, subjects, theme
+from bertscope.report.first_screen import first_screen
 from bertscope.report.packed import script_json
 from bertscope.report.privacy import Hidden
 from bertscope.report.row_card import PageRows
@@ -31,7 +32,7 @@ SCRIPTS = ("base", "data", "figures", "tables", "place", "switch", "facts", "car
            "paper", "start")  # fmt: skip
 """The page's scripts, in the order in which they are joined into one."""
 Opening = Callable[[Sequence[Finding], PageModels], "tuple[str, str, Markup] | None"]
-OPENINGS: tuple[Opening, ...] = (summary, ledger.ledger)
+OPENINGS: tuple[Opening, ...] = (first_screen, summary, ledger.ledger)
 """Sections of the page's own, before those of the questions: each makes an id, a heading and HTML of the findings, or
 None where there is nothing to say. Elements with `data-models` and `data-tasks` (lists in JSON) follow the switch."""
 MARK = 'name="generator" content="bertscope'
@@ -119,7 +120,7 @@ def _page(findings: Sequence[Finding], title: str | None) -> str:
         max_rows=ROWS,
         # Only these two scripts may run, by their hash: a text that slipped through escaping still couldn't.
         allowed=Markup(allowed(script, vega)),
-        css=Markup(_text("page.css") + tinted.CSS),
+        css=Markup(_text("page.css") + _text("first_screen.css") + tinted.CSS),
         script=Markup(script),
         vega=Markup(vega),
         themes=Markup(script_json({"light": theme.page_config(dark=False), "dark": theme.page_config(dark=True)})),

@@ -9,9 +9,20 @@ function clicked(event) {
   if (head) goToHead(head.dataset.head);
   const button = event.target.closest("button");
   if (!button) return;
-  if (button.dataset.save === "csv") saveTable(button);
+  if (button.dataset.copy !== undefined) copyCommand(button);
+  else if (button.dataset.save === "csv") saveTable(button);
   else if (button.dataset.save) saveFigure(button);
   else if (button.closest("thead")) sortTable(button);
+}
+
+// Where a browser refuses the clipboard, the command is marked, to be copied by hand.
+async function copyCommand(button) {
+  const code = button.parentElement.querySelector("code");
+  getSelection().selectAllChildren(code);
+  await navigator.clipboard?.writeText(code.textContent).then(() => {
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  }, () => {});
 }
 
 // A text with coloured words is one stop for the keyboard; arrows go from word to word.

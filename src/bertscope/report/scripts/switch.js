@@ -14,6 +14,11 @@ function applyChoice() {
   for (const element of all("[data-models]")) { // by the attribute: parts of a picture have no such property
     element.toggleAttribute("hidden", !fits(JSON.parse(element.dataset.models), JSON.parse(element.dataset.tasks)));
   }
+  for (const group of all("[data-first-that-fits]")) { // of several that could be shown, the first
+    const [shown, ...others] = [...group.children].filter((one) => !one.hidden);
+    for (const other of others) other.hidden = true;
+    group.closest("section").hidden = !shown;
+  }
   for (const element of all("[data-holds]")) {
     element.hidden = all("[data-models]", element).every((inside) => inside.hasAttribute("hidden"));
   }
