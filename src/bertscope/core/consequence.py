@@ -124,7 +124,8 @@ def spoken_of(result: Result) -> str:
     """The key of the model that a result speaks of where it has several: the last that isn't random weights, with
     which others are compared; empty where it is about none."""
     return next(
-        (key for key, record in reversed(result.models.items()) if not record.is_random), next(iter(result.models), "")
+        (key for key, record in reversed(result.models.items()) if not record.is_random),
+        next(iter(result.models), ""),
     )
 
 

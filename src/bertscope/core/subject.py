@@ -51,6 +51,13 @@ class Subject:
             return self._task_is(one.result) and self._was_made_by(one)
         return True
 
+    def nearness(self, one: Answered) -> int:
+        """How near an answer is to it: 0 where it says something of it, 1 of what it was made from, 2 of others."""
+        if self.is_told_by(one):
+            return 0
+        record = one.result.models.get(spoken_of(one.result))
+        return 1 if record and any(record.is_same(base) for base in self.model.descent()) else 2
+
     def says(self, answered: Iterable[One]) -> list[tuple[Consequence, One]]:
         """What follows from answers for it, the heaviest of each theme in the order of the themes. Of random weights
         nothing that is certain."""

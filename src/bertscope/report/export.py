@@ -17,7 +17,8 @@ from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.report.build import stored_findings
 from bertscope.report.charts import FORMATS, pictures
-from bertscope.report.sections import Finding, names
+from bertscope.report.finding import Finding
+from bertscope.report.sections import names
 from bertscope.report.subjects import PageModels
 from bertscope.report.templates import rendered
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from bertscope.core.model_record import ModelRecord
-    from bertscope.report.sections import Finding
+    from bertscope.report.finding import Finding
     from bertscope.report.subjects import PageModels
 
 _IN_STORE = re.compile(r"[\w.-]+/steps/[\w.-]+/model$")

@@ -158,5 +158,7 @@ def _line(picture: Line) -> Markup:
     parts.append(Markup('<text class="value" x="{}" y="{}">{}</text>').format(WIDTH, CURVE + 11, f"{right:g}"))
     says = f"a curve over {picture.along} from {left:g} to {right:g}"
     if sound:
-        says += f": from {sound[0][1]:.2f} to {sound[-1][1]:.2f}" + (f", {here[1]:.2f} at {here[0]:g}" if here else "")
+        says += f": from {sound[0][1]:.2f} to {sound[-1][1]:.2f}" + (
+            f", {here[1]:.2f} at {here[0]:g}" if here else ""
+        )
     return _whole(CURVE + WORD, says.replace("-", MINUS), parts)

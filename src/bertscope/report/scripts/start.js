@@ -10,6 +10,7 @@ function clicked(event) {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.copy !== undefined) copyCommand(button);
+  else if (button.dataset.whole !== undefined) showWhole(button.closest("figure"));
   else if (button.dataset.save === "csv") saveTable(button);
   else if (button.dataset.save) saveFigure(button);
   else if (button.closest("thead")) sortTable(button);
@@ -58,6 +59,9 @@ document.addEventListener("DOMContentLoaded", () => {
   system.addEventListener("change", () => setTheme(wantedTheme()));
   document.addEventListener("click", clicked);
   document.addEventListener("keydown", pressed);
+  document.addEventListener("focusin", ({ target }) => { // what the keyboard reaches is seen
+    if (target.closest?.(".cut-short")) showWhole(target.closest("figure"));
+  });
   document.addEventListener("toggle", ({ target }) => { // it doesn't bubble, but it is captured
     if (target.matches?.("details.table[open]")) fillTable(target);
     if (target.matches?.("details.data-rows[open]")) listRows(target);
