@@ -46,7 +46,15 @@ def visit(browser, page_file):
     assert complaints == []
 
 
+def open_folds(page) -> None:
+    """Open what the page folds of its answers and claims, but no table, and no results that others are made of."""
+    folded = "main details:is(.fold, .further, .all-of-it)"
+    page.evaluate(f"document.querySelectorAll('{folded}').forEach((details) => {{ details.open = true; }})")
+
+
 def draw_all(page) -> None:
+    """Every figure, also those in folds, which are open then."""
+    open_folds(page)
     for chart in page.locator(".chart:visible").all():
         chart.scroll_into_view_if_needed()
         chart.and_(page.locator("[data-drawn]")).wait_for()
@@ -55,5 +63,5 @@ def draw_all(page) -> None:
 def unfold(page, details) -> None:
     """Open what is folded. Figures grow as they are drawn: one that moves what is clicked swallows the click."""
     draw_all(page)
-    details.locator("summary").click()
+    details.locator("> summary").click()
     details.and_(page.locator("[open]")).wait_for()

@@ -76,7 +76,12 @@ class Consequence:
             raise ValueError(f"a consequence weighs 0 to 1, not {self.weight}")
 
 
-def ranked(found: Iterable[tuple[Consequence, Source]]) -> list[tuple[Consequence, Source]]:
+def ranked(found: Iterable[Consequence]) -> list[Consequence]:
+    """What is said first of a model: see `ranked_with`."""
+    return [one for one, _ in ranked_with((one, None) for one in found)]
+
+
+def ranked_with(found: Iterable[tuple[Consequence, Source]]) -> list[tuple[Consequence, Source]]:
     """What is said first of a model: of each theme the heaviest, in the order of the themes, with what it came from.
 
     An open one only where its theme has nothing certain; of equal weight one with a command, then the first given.
@@ -107,7 +112,7 @@ def next_command(shown: Iterable[Consequence], asked: Collection[str], has_base:
 
 
 def consequences_of(result: Result) -> list[Consequence]:
-    """What follows from a stored result. It outlives its code, and may lack what its question has now: nothing then."""
+    """What follows from a stored result; nothing where its question, or the result, is of another version."""
     from bertscope.core import registry
 
     question = registry.still_declared(result.question)
@@ -116,7 +121,7 @@ def consequences_of(result: Result) -> list[Consequence]:
         return []
     try:
         return question.consequences(result)
-    except (LookupError, ValueError):
+    except (LookupError, ValueError, ImportError):  # a table or number that it had then, or a question without any
         return []
 
 

@@ -10,7 +10,7 @@ from pathlib import PurePath, PureWindowsPath
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from bertscope.core import lineage, registry
-from bertscope.core.consequence import Consequence, Theme, consequences_of, ranked, spoken_of
+from bertscope.core.consequence import Consequence, Theme, consequences_of, ranked_with, spoken_of
 
 if TYPE_CHECKING:
     from bertscope.core.model_record import ModelRecord
@@ -69,7 +69,7 @@ class Subject:
         ]  # fmt: skip
         if self.model.is_random:
             found = [pair for pair in found if pair[0].is_open]
-        return ranked(found)
+        return ranked_with(found)
 
     def _task_is(self, result: Result) -> bool:
         return result.subject.get("task", "") == self.task

@@ -52,8 +52,8 @@ def build_report(
 ) -> Path:
     """Write the page of every finished step in `store` to the file `out`; the same results give the same bytes.
 
-    `about` is a line or two under its title. `only` are the ids of the steps to show, where not all of them are. A `private` page also says where models and
-    data lay, with which command and on which system a step was made.
+    `about` is a line or two under its title. `only` are the ids of the steps to show, where not all of them are. A
+    `private` page also says where models and data lay, with which command and on which system a step was made.
     """
     check_file(Path(out), MARK)
     return write_page(stored_findings(store, only=only, private=private), out, title=title, about=about)

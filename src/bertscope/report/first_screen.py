@@ -19,6 +19,7 @@ from bertscope.core.subject import Subject, subject_of
 from bertscope.core.words import about
 from bertscope.report import small_pictures, subjects
 from bertscope.report.privacy import own_name
+from bertscope.report.subjects import PageModels
 from bertscope.report.templates import rendered
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from bertscope.core.model_record import ModelRecord
     from bertscope.report.finding import Finding
-    from bertscope.report.subjects import PageModels
 
 _IN_STORE = re.compile(r"[\w.-]+/steps/[\w.-]+/model$")
 """Where a store keeps a model that it trained."""
@@ -68,9 +68,9 @@ def first_screen(findings: Sequence[Finding], models: PageModels) -> tuple[str, 
     return ("first", "In short", rendered("first_screen.html.j2", screens=screens)) if screens else None
 
 
-def in_lines(findings: Sequence[Finding], models: PageModels) -> list[str]:
+def in_lines(findings: Sequence[Finding]) -> list[str]:
     """The same for a terminal: of the page's model, without pictures."""
-    first = next(_screens(findings, models), None)
+    first = next(_screens(findings, PageModels(findings)), None)
     if first is None:
         return []
     lines = [first.name]

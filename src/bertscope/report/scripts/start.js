@@ -60,7 +60,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("click", clicked);
   document.addEventListener("keydown", pressed);
   document.addEventListener("focusin", ({ target }) => { // what the keyboard reaches is seen
-    if (target.closest?.(".cut-short")) showWhole(target.closest("figure"));
+    if (target.matches?.(".cut-short :focus-visible")) showWhole(target.closest("figure"));
   });
   document.addEventListener("toggle", ({ target }) => { // it doesn't bubble, but it is captured
     if (target.matches?.("details.table[open]")) fillTable(target);
