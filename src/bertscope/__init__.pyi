@@ -10,6 +10,7 @@ from bertscope import catalogue as catalogue
 from bertscope.analyses.ablate.question import AblateConfig as AblateConfig
 from bertscope.analyses.attention.of_text import attention as attention
 from bertscope.analyses.change.question import ChangeConfig as ChangeConfig
+from bertscope.analyses.check.question import CheckConfig as CheckConfig
 from bertscope.analyses.erase.question import EraseConfig as EraseConfig
 from bertscope.analyses.errors.question import ErrorsConfig as ErrorsConfig
 from bertscope.analyses.explain.question import ExplainConfig as ExplainConfig
@@ -59,6 +60,8 @@ from bertscope.models.states_store import StatesStore as StatesStore
 from bertscope.report.build import build_report as build_report
 from bertscope.study.claims.question import ClaimsConfig
 from bertscope.study.file import read_study as read_study
+from bertscope.study.inspection import Inspection as Inspection
+from bertscope.study.inspection import inspect as inspect
 from bertscope.study.run import run_study as run_study
 from bertscope.study.runner import run_steps as run_steps
 from bertscope.training.contrastive.question import ContrastiveConfig as ContrastiveConfig
@@ -375,6 +378,62 @@ def change(
         weighted: Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and taking nothing from it doesn't count (Kobayashi et al. 2020).
         repeats: Bootstrap resamples behind each interval.
         seed: Of the resampling; nothing else is random.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
+    """
+
+def check(
+    model: ModelLike,
+    task: DataLike,
+    config: CheckConfig | None = None,
+    *,
+    repeats: int = 2000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """Do a model and a data set belong together?
+
+    The first look, in one pass over the test set: the score beside a constant answer's and what can be had without
+    any encoder (a bag of words, looking words up), paired on the same rows; test rows that training has seen, and the
+    score without them; rows with the same text and another label; texts that are longer than the model reads; pieces
+    that its tokenizer doesn't know; and how many pieces it cuts a word into.
+
+    Args:
+        repeats: Bootstrap resamples behind each interval.
+        seed: Of the resampling.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
         label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.

@@ -14,6 +14,7 @@ _ENTRIES = (
     Entry("bertscope.experiments.scratch", "What does pretraining give?", "training"),
     Entry("bertscope.experiments.truncate", "Are the top layers needed?", "training"),
     Entry("bertscope.experiments.freeze", "Which layers need training?", "training"),
+    Entry("bertscope.analyses.check", "Do a model and a data set belong together?", "rows"),
     Entry("bertscope.analyses.patterns", "What shape is each head's attention?", "attention"),
     Entry("bertscope.analyses.change", "What did fine-tuning change in the attention?", "attention"),
     Entry("bertscope.analyses.features", "Which words draw attention, and which words attend to which?", "attention"),

@@ -76,6 +76,10 @@ def _tops(path: Path) -> list[str]:
     return [name.rpartition(".")[0] or name for name in imports(tree_of(path))]
 
 
+PLACES = ("question", "measure", "result", "consequence")
+"""What a question's files are called."""
+
+
 def test_a_questions_files_follow_the_rule():
     """`question.py` declares, `measure.py` computes, `result.py` tells. Another file is there only where what it
     holds would make the one that it belongs to too long."""
@@ -97,7 +101,10 @@ def test_a_questions_files_follow_the_rule():
                 near = graph()[module_of(path)]
                 assert not near & {f"{beside}{one}" for one in banned}, f"{path} imports what rests on it"
         for path in folder.glob("*.py"):
-            if path.name in {"__init__.py", "question.py", "measure.py", "result.py"} or path in asked:
+            if (
+                path.name in {"__init__.py", "question.py", "measure.py", "result.py", "consequence.py"}
+                or path in asked
+            ):
                 continue
             tells = "bertscope.core.figure.Figure" in imports(tree_of(path), typing=False)
             whole = folder / ("result.py" if tells else "measure.py")

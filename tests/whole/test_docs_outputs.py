@@ -25,8 +25,8 @@ EVERY_KIND = (
 """All that there are to be, whether they are here yet or not: what a refusal can name."""
 SCORING = [one for name in registry.QUESTIONS if (one := registry.find(name)).scoring]
 _WANTED = {
-    "ablate", "bias", "erase", "errors", "explain", "finetune", "freeze", "graft", "importance", "lottery", "prune",
-    "redundancy", "scratch", "shrink", "truncate", "versus",
+    "ablate", "bias", "check", "erase", "errors", "explain", "finetune", "freeze", "graft", "importance", "lottery",
+    "prune", "redundancy", "scratch", "shrink", "truncate", "versus",
 }  # fmt: skip
 _INTRODUCTION = """\
 # Outputs

@@ -26,6 +26,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "relations": {"repeats": 100, "least": 5},
     "redundancy": {"repeats": 100, "tokens": 200, "pairs": 2},
     "ablate": {},
+    "check": {"repeats": 100},
     "errors": {"repeats": 100, "permutations": 99},
     "graft": {"units": ("layer", "head"), "steps": 3},
     "versus": {"repeats": 100, "permutations": 99},
@@ -93,3 +94,7 @@ def test_a_question_leaves_its_model_as_it_was(name, roots, tmp_path):
     with store.claim(step) as claim:
         perform(claim, opened)
     assert [state(one) for one in encoders] == before
+    if QUESTIONS[name].group:  # and what follows from its answer can be told
+        result = store.result(step)
+        figures = {"", *(figure.key for figure in result.figures)}
+        assert all(one.figure in figures and one.text.endswith(".") for one in find(name).consequences(result))

@@ -50,6 +50,7 @@ _OWN = {"claims": "bertscope.cli.claims:claims"}
 """Questions whose command isn't made from what they declare."""
 _COMMANDS = (
     ("demo", "demo:demo", "Try everything once on the built-in model and language.", _START),
+    ("inspect", "inspect:inspect", "What is going on in a model, and what to do about it.", _START),
     ("data", "data:data", "What a data set holds: describe, show or write it.", _START),
     ("study", "study:study", "Run many questions from one file.", _START),
     ("convert", "convert:convert", "Turn pickled weights into safetensors.", _START),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from bertscope.data.labels import (
 )
 from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
+from bertscope.data.repeats import seen_in_training
 from bertscope.data.sheet import Sheet, clean
 from bertscope.data.splits import Own, Splits, make_splits, mixed_order
 from bertscope.data.table import Table, shown, unpacked_suffix
@@ -136,12 +136,7 @@ class _Repeats(str):
 
 def noting_repeats(task: Task) -> Task:
     """The task with a note on test examples that were seen in training: they flatter every score."""
-
-    def contents(examples: Examples) -> list[tuple[Any, ...]]:
-        return list(zip(examples.text, examples.choices or examples.pair or examples.text, strict=True))
-
-    seen = set(contents(task.train))
-    repeats = sum(content in seen for content in contents(task.test))
+    repeats = int(seen_in_training(task).sum())
     notes = tuple(note for note in task.notes if not isinstance(note, _Repeats))  # of all rows, where these are fewer
     if not repeats:
         return replace(task, notes=notes)

@@ -1,0 +1,1 @@
+"""`check`: do this model and these data belong together?"""

@@ -1,0 +1,110 @@
+"""What follows from `check`: whether the model does what the data asks, and whether its score can be believed."""
+
+from __future__ import annotations
+
+from bertscope.analyses.check.question import check
+from bertscope.analyses.check.result import best_baseline
+from bertscope.core.consequence import Consequence, how_good, in_100
+from bertscope.core.number import Number
+from bertscope.core.result import Result
+from bertscope.core.small_picture import Bars
+
+_MANY = 0.05
+"""A share of the rows, or pieces, that is worth a sentence."""
+_FEW = 0.01
+"""A share of the test set that flatters a score."""
+_PIECES = 3.0
+"""Pieces of a word from which on a tokenizer isn't made for the language."""
+_OTHER_SIZE = 0.02
+"""How far a vocabulary may be from the size of the embeddings: some models have room for a few more."""
+
+
+def consequences(result: Result) -> list[Consequence]:
+    return [_works(result), *_flattered(result), *_contradicted(result), *_read(result), *_tokenizer(result)]
+
+
+def _works(result: Result) -> Consequence:
+    score, best = result["score"], best_baseline(result)
+    (above,) = result.numbers(key="above_baseline", arm=best.of["arm"])
+    name, good = check.words["arm"][best.of["arm"]], how_good(score.value, score.unit)
+    than = how_good(best.value, best.unit)
+    known = {number.of["arm"]: number for number in result.numbers(key="baseline")}
+    bars: dict[str, Number | float] = {"it": score}
+    bars |= {check.words["arm"][arm]: number for arm, number in known.items()}
+    beside = Bars.of(bars, most=1.0)
+    assert above.low is not None and above.high is not None
+    if above.low > 0:
+        return Consequence(
+            "works", f"It works: {good}, where {_needs_no_model(name)} has {than}.", 0.7, "scores", beside
+        )
+    if above.high < 0:
+        text = (
+            f"It does not work here: {good}, and {_needs_no_model(name)} has {than}. Do its labels mean the data's?"
+        )
+        return Consequence("works", text, 1.0, "scores", beside, command="bertscope data {data}")
+    text = f"Whether it is of use is open: {good}, and {_needs_no_model(name)} has {than}."
+    return Consequence("works", text, 0.95, "scores", beside, True, "bertscope finetune {model} --on {data}")
+
+
+def _needs_no_model(name: str) -> str:
+    return (
+        "always giving the same answer"
+        if name == "constant answer"
+        else f"a {name}"
+        if name == "bag of words"
+        else name
+    )
+
+
+def _flattered(result: Result) -> list[Consequence]:
+    seen = result["seen_share"]
+    if seen.value < _FEW:
+        return []
+    text = f"Its score may flatter: {in_100(seen.value)} test rows are in the training data, too."
+    score = result["score"]
+    beside = None
+    if "score_unseen" in result:
+        unseen = result["score_unseen"]
+        others, all_of_them = (how_good(one.value, one.unit) for one in (unseen, score))
+        text += f" On the others it has {others}, and {all_of_them} on all."
+        beside = Bars.of({"all rows": score, "unseen": unseen}, most=1.0)
+    return [Consequence("works", text, min(1.0, 0.75 + seen.value), "", beside)]
+
+
+def _contradicted(result: Result) -> list[Consequence]:
+    if "contradicted_share" not in result or result["contradicted_share"].value < _FEW:
+        return []
+    share = result["contradicted_share"].value
+    text = f"The data contradicts itself: {in_100(share)} rows have a text that occurs with another label, too."
+    return [Consequence("fails", text, 0.5)]
+
+
+def _read(result: Result) -> list[Consequence]:
+    share = result["truncated_share"].value
+    if share < _MANY:
+        return []
+    text = f"It doesn't read all: {in_100(share)} texts are longer than it takes, and the rest of them is cut."
+    return [
+        Consequence("fails", text, min(1.0, 0.4 + share), command="bertscope errors {model} --on {data} --windows 4")
+    ]
+
+
+def _tokenizer(result: Result) -> list[Consequence]:
+    unknown, pieces = result["unknown_share"].value, result["pieces_a_word"].value
+    size = result["vocabulary_share"]
+    if abs(size.value - 1) > _OTHER_SIZE:
+        text = (
+            f"Its tokenizer may be another model's: it has {size.value:.0%} of the words that the model has vectors "
+            "for."
+        )
+        return [Consequence("works", text, 1.0)]
+    if unknown >= _MANY:
+        text = (
+            f"Its tokenizer doesn't know these texts: {in_100(unknown)} pieces are unknown to it. Is it the right "
+            "one?"
+        )
+        return [Consequence("works", text, 0.9)]
+    if pieces >= _PIECES:
+        text = f"Its tokenizer isn't made for these texts: it cuts a word into {pieces:.1f} pieces."
+        return [Consequence("fails", text, 0.5)]
+    return []

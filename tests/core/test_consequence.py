@@ -1,0 +1,47 @@
+"""What follows from results: every question says it, and the heaviest of each theme comes first."""
+
+from __future__ import annotations
+
+import pytest
+
+from bertscope.core.consequence import THEMES, Consequence, how_good, lost, ranked
+from bertscope.core.estimate import Estimate
+from bertscope.core.registry import QUESTIONS, find, resolve
+from bertscope.core.small_picture import Bars, Cells, Line
+
+
+def test_every_question_of_the_catalogue_says_what_follows():
+    for name, entry in QUESTIONS.items():
+        if entry.group:
+            folder = find(name).module.rpartition(".")[0]
+            assert callable(resolve(f"{folder}.consequence:consequences")), name
+
+
+def test_of_a_theme_the_heaviest_is_told_and_an_open_one_only_where_nothing_is_certain():
+    light, heavy = Consequence("needs", "light.", 0.2), Consequence("needs", "heavy.", 0.8)
+    undecided = Consequence("needs", "open.", 1.0, is_open=True)
+    alone = Consequence("works", "alone.", 0.1, is_open=True)
+    assert [one.text for one in ranked([light, undecided, heavy, alone])] == ["alone.", "heavy."]
+    assert [one.text for one in ranked([undecided])] == ["open."]
+    assert [one.theme for one in ranked([Consequence(theme, "x.", 0.5) for theme in reversed(THEMES)])] == [*THEMES]
+
+
+def test_a_weight_out_of_bounds_is_refused():
+    with pytest.raises(ValueError, match="weighs 0 to 1"):
+        Consequence("needs", "x.", 1.2)
+
+
+def test_changes_and_scores_in_words():
+    assert lost(Estimate(0.05, 0.02, 0.08)).startswith("adds 5.0 points")
+    assert lost(Estimate(-0.05)) == "changes the score by −5.0 points"
+    assert how_good(1.0, "accuracy") == "all right" and how_good(0.5, "matthews") == "a Matthews of .50"
+
+
+def test_small_pictures_of_tables():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"layer": [1, 1, 2, 2], "head": [1, 2, 1, 2], "value": [0.1, 0.2, 0.3, 0.4]})
+    grid = Cells.of(table, "value", marked=table[table["value"] > 0.35])
+    assert grid.values == ((0.1, 0.2), (0.3, 0.4)) and grid.marked == ((1, 1),)
+    strip = Cells.of(table[table["head"] == 1], "value", column=None)
+    assert strip.values == ((0.1, 0.3),)
+    assert Bars.of({"a": 0.2, "b": 0.4}).most == 0.4 and Line.of(table, "layer", "value").low == ()

@@ -1,0 +1,87 @@
+"""What is going on in a model: which questions are asked in which time, and what is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bertscope.core.errors import UserError
+from bertscope.core.store import Store
+from bertscope.study import inspection
+from bertscope.study.inspection import inspect
+from toy import learned, task, write_reviews
+
+QUICK = ("errors", "ablate (layers)", "patterns")
+
+
+@pytest.fixture(scope="module")
+def folder(_pocket, tmp_path_factory):
+    encoder = learned(task(labels=("0", "1")), _pocket.tokenizer)
+    return str(encoder.save(tmp_path_factory.mktemp("models") / "learned"))
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory):
+    return str(write_reviews(tmp_path_factory.mktemp("data") / "reviews.csv", 200))
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Only quick questions."""
+    monkeypatch.setattr(inspection, "QUESTIONS", tuple(one for one in inspection.QUESTIONS if one.name in QUICK))
+
+
+def test_it_asks_what_fits_tells_what_follows_and_goes_on_where_it_stopped(folder, reviews, few, tmp_path):
+    heard = []
+    first = inspect(folder, reviews, minutes=0.0001, store=tmp_path, told=lambda one: heard.append([*one.results]))
+    assert [*first.results] == ["check"] and [*first.left] == [*QUICK], "the first look is always had"
+    assert any("for want of time" in note for note in first.notes()) and first.enough > 1
+    second = inspect(folder, reviews, minutes=5, store=tmp_path, told=lambda one: heard.append([*one.results]))
+    assert [*second.results] == ["check", *QUICK] and not second.left and not second.failed
+    assert second.results["check"].provenance["created"] == first.results["check"].provenance["created"]
+    assert heard[0] == ["check"] and heard[-1] == ["check", *QUICK]
+    assert [one.theme for one in second.consequences][:1] == ["works"] and "It works" in repr(second)
+    assert all(Store(tmp_path).has(step) for step in second.steps)
+
+
+def test_what_is_too_long_of_all_rows_is_asked_of_fewer(folder, reviews, few, tmp_path, monkeypatch):
+    monkeypatch.setattr(inspection, "_ROWS", (20,))
+    slow = inspection.Asked("errors", lambda of: 1e9 if of.rows > 20 else 1.0, {"neighbours": 0})
+    monkeypatch.setattr(inspection, "QUESTIONS", (slow,))
+    found = inspect(folder, reviews, minutes=5, store=tmp_path)
+    assert found.rows == {"errors": 20} and found.results["errors"]["score"].n == 20
+
+
+def test_a_base_adds_what_training_changed_and_training_needs_leave(folder, reviews, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(inspection._Asking, "_make", lambda self, one, step, seconds: asked.append(one.name))
+    inspect(folder, reviews, minutes=60, store=tmp_path)
+    assert "graft" not in asked and not any("trained" in name for name in asked)
+    asked.clear()
+    inspect(folder, reviews, base="pocket", minutes=60, train=True, store=tmp_path)
+    assert {"graft", "change", "shrink (trained again)", "truncate"} <= {*asked}
+
+
+def test_what_cannot_be_asked_is_said_and_the_rest_goes_on(folder, reviews, tmp_path, monkeypatch):
+    wrong = inspection.Asked("graft", lambda of: 1.0, {"units": ("layer",)}, ("base", "model"))
+    right = inspection.Asked("errors", lambda of: 1.0, {"neighbours": 0})
+    monkeypatch.setattr(inspection, "QUESTIONS", (wrong, right))
+    found = inspect(folder, reviews, base="pocket", minutes=5, store=tmp_path)  # of another shape
+    assert [*found.failed] == ["graft"] and "errors" in found.results
+    assert any("can't be asked here" in note for note in found.notes())
+
+
+def test_minutes_must_be_more_than_none(folder, reviews, tmp_path):
+    with pytest.raises(UserError, match="more than 0"):
+        inspect(folder, reviews, minutes=0, store=tmp_path)
+
+
+def test_the_command_writes_a_page_and_json(folder, reviews, few, command):
+    code, out, err = command("inspect", folder, "--on", reviews, "--minutes", 5, "--json")
+    told = json.loads(out)
+    assert code == 0 and told["consequences"][0]["theme"] == "works" and "inspect.html" in err
+    code, out, _ = command("inspect", folder, "--on", reviews, "--minutes", 5, "--no-open")
+    assert code == 0 and "Does it work?" in out
+    code, _, err = command("inspect", folder, "--on", "nowhere.csv")
+    assert code == 2 and err.count("\n") == 1
