@@ -37,13 +37,15 @@ def _works(result: Result) -> Consequence:
         return Consequence(
             "works", f"It works: {good}, where {_needs_no_model(name)} has {than}.", 0.7, "scores", beside
         )
+    (blind,) = result.numbers(key="above_baseline", arm="chance")
+    lost = blind.low is not None and blind.low <= 0
     if above.high < 0:
         text = (
             f"It does not work here: {good}, and {_needs_no_model(name)} has {than}. Do its labels mean the data's?"
         )
-        return Consequence("works", text, 1.0, "scores", beside, command="bertscope data {data}")
+        return Consequence("works", text, 1.0, "scores", beside, command="bertscope data {data}", at_chance=lost)
     text = f"Whether it is of use is open: {good}, and {_needs_no_model(name)} has {than}."
-    return Consequence("works", text, 0.95, "scores", beside, True, "bertscope finetune {model} --on {data}")
+    return Consequence("works", text, 0.95, "scores", beside, True, "bertscope finetune {model} --on {data}", lost)
 
 
 def _needs_no_model(name: str) -> str:
