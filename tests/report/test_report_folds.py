@@ -17,7 +17,7 @@ from test_first_screen import ablate, errors
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
-from browsing import NEEDS_CHROMIUM, browser, visit  # noqa: F401
+from browsing import NEEDS_CHROMIUM, browser, height_of, visit  # noqa: F401
 from planted_page import heads, heat, models, put
 from stored_steps import put_step
 
@@ -45,7 +45,7 @@ def page_file(tmp_path_factory) -> Path:
     return build_report(store, store / "page.html", about="What a study is about.")
 
 
-def test_the_page_is_short_and_holds_everything(visit):
+def test_the_page_is_short_and_holds_everything(visit, page_file):
     page = visit()
     page.locator(".chart svg").first.wait_for()
     answers = 2 * len(QUESTIONS)
@@ -53,7 +53,7 @@ def test_the_page_is_short_and_holds_everything(visit):
     assert page.locator("details.table").count() == TABLES * answers + 2
     assert page.locator(".cards li, .more-numbers li").count() == NUMBERS * answers + 4
     assert page.locator(".note li").count() == 4 * answers
-    assert page.evaluate("document.documentElement.scrollHeight") <= HIGH * (len(QUESTIONS) + 2)
+    assert height_of(page.context.browser, page_file) <= HIGH * (len(QUESTIONS) + 2)
     assert (
         page.locator("article:visible").count() == len(QUESTIONS) + 1 and "What a study is about." in page.content()
     )

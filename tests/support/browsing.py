@@ -46,6 +46,18 @@ def visit(browser, page_file):
     assert complaints == []
 
 
+def height_of(browser, file, width: int = 1280) -> int:
+    """How long a page is in pixels, when every figure that stands open is drawn."""
+    with browser.new_context(viewport={"width": width, "height": 900}, offline=True) as context:
+        page = context.new_page()
+        page.goto(file.as_uri())
+        for chart in page.locator(".chart:visible").all():
+            chart.scroll_into_view_if_needed()
+            chart.and_(page.locator("[data-drawn]")).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        return page.evaluate("document.documentElement.scrollHeight")
+
+
 def open_folds(page) -> None:
     """Open what the page folds of its answers and claims, but no table, and no results that others are made of."""
     folded = "main details:is(.fold, .further, .all-of-it)"

@@ -101,7 +101,8 @@ class Subject:
 
 
 def subject_of(answered: Sequence[Answered]) -> Subject | None:
-    """The model that most questions were asked of, and its task; None where nothing is about a model."""
+    """The model that most questions were asked of, of those of which something can be said, and its task; None where
+    nothing is about a model."""
     counts, records = Counter[str](), dict[str, "ModelRecord"]()
     seen: set[tuple[str, str]] = set()
     for one in _without_arms(answered):
@@ -111,11 +112,9 @@ def subject_of(answered: Sequence[Answered]) -> Subject | None:
         if (record.id, one.result.question) not in seen:
             seen.add((record.id, one.result.question))
             counts[record.id] += _TRAINED_COUNTS if record.is_one_training else 1
-    sound = [id for id in counts if not records[id].is_random]
-    if not counts:
-        return None
-    model = records[max(sound or counts, key=lambda id: counts[id])]
-    return Subject(model, _task(model, answered))
+    likely = sorted(counts, key=lambda id: (records[id].is_random, -counts[id]))
+    found = [Subject(records[id], _task(records[id], answered)) for id in likely]
+    return next((one for one in found if one.says(answered)), next(iter(found), None))
 
 
 def _task(model: ModelRecord, answered: Sequence[Answered]) -> str:
