@@ -12,12 +12,11 @@ import pytest
 pytest.importorskip("altair")  # not on the bare GPU machine
 pytest.importorskip("playwright")
 
-from test_first_screen import ablate, errors
-
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.report.build import build_report
 from browsing import NEEDS_CHROMIUM, browser, height_of, visit  # noqa: F401
+from planted_consequences import ablate, errors
 from planted_page import heads, heat, models, put
 from stored_steps import put_step
 

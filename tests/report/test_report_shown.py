@@ -12,11 +12,10 @@ import pytest
 pytest.importorskip("altair")  # not on the bare GPU machine
 pytest.importorskip("cyclopts")
 
-from test_first_screen import ablate, errors
-
 from bertscope.core.errors import UserError
 from bertscope.report.serve import LOOPBACK, page_server, refuse_other_hosts
 from bertscope.report.slides import HEIGHT, WIDTH, Slide, export_slides
+from planted_consequences import ablate, errors
 from stored_steps import put_step
 
 PAGE = b"<!doctype html><p>page"

@@ -14,8 +14,6 @@ def consequences(result: Result) -> list[Consequence]:
     if not known:
         return []
     share = known[0].value
-    many = f"{percent(share)} of its heads spend" if share else "None of its heads spends"
-    text = f"{many} most of their attention on special tokens such as [SEP], where there is nothing to read."
-    if not share:
-        text = text.replace("their attention", "its attention")
+    many = f"{percent(share)} of its heads spend most of their" if share else "None of its heads spends most of its"
+    text = f"{many} attention on special tokens such as [SEP], where there is nothing to read."
     return [Consequence("looks", text, min(1.0, 0.2 + share), "heads", Bars.of({"of heads": known[0]}, most=1.0))]
