@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 WIDTH, ROW, BAR = 168, 25, 8  # pixels: of all pictures; a bar with its name above it, and the bar alone
-CELL, HIGHEST, STRIP = 13, 84, 26  # pixels: a cell at most, a grid at most, the only row of one
+CELL, HIGHEST, STRIP = 14, 84, 26  # pixels: a cell at most, a grid at most, the only row of one
 CURVE, EDGE, WORD = 56, 4, 14  # pixels: a curve's height, what is free around it, a line of words below
 
 
