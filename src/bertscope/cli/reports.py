@@ -77,7 +77,7 @@ def open_(
 def serve(
     *, store: Path = STORE, port: int = 0, host: str = LOOPBACK, title: str | None = None, private: bool = False
 ) -> None:
-    """Make the page, and serve it to browsers of this machine until you press Ctrl+C. Nothing is written.
+    """Make the page, and serve it to browsers of this machine until you press Ctrl+C. No file is left.
 
     Parameters
     ----------
