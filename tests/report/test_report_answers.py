@@ -56,7 +56,8 @@ def test_long_tables_are_cut_on_the_page_and_whole_in_the_csv(tmp_path):
 def test_the_citation_is_shown_with_its_link(tmp_path, monkeypatch):
     class Declared:
         main, better, cite = "accuracy", "higher", "Michel et al. 2019, https://arxiv.org/abs/1905.10650"
-        card, row_card, keeps, columns, words, numbers, plan = None, (), "", {}, {}, {}, None
+        version, keeps = 0, ""
+        card, row_card, columns, words, numbers, plan = None, (), {}, {}, {}, None
 
     monkeypatch.setattr("bertscope.core.registry.still_declared", lambda name: Declared)
     put(tmp_path, ablation())
@@ -91,8 +92,9 @@ def test_numbers_have_their_units_and_many_are_a_list(tmp_path):
     assert listed.count("<li>") == 5 and "number 4" in listed and "number 3" not in listed
 
 
-def test_notes_are_one_list_and_backticks_are_code(tmp_path):
+def test_the_first_note_is_open_and_backticks_are_code(tmp_path):
     figure = replace(heat(), caption="See the table `heads`.")
     put(tmp_path, Result("ablate", 1, {"heads": heads()}, figures=[figure], notes=["one", "two"]))
     page = page_of(tmp_path)
-    assert "See the table <code>heads</code>." in page and page.count('<ul class="note">') == 1
+    assert "See the table <code>heads</code>." in page and "More notes" not in page.split("one")[0]
+    assert page.count('<ul class="note">') == 2  # the first stands open, the others are folded

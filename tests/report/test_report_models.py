@@ -21,7 +21,7 @@ from bertscope.core.step import Root, Step
 from bertscope.report.build import build_report
 from bertscope.report.compare import compare_stores
 from bertscope.report.export import export_report
-from bertscope.report.sections import Finding
+from bertscope.report.finding import Finding
 from bertscope.report.subjects import PageModels
 from browsing import NEEDS_CHROMIUM, browser, draw_all, visit  # noqa: F401
 from planted_page import data_of, heads, page_of, put

@@ -38,9 +38,11 @@ def test_it_stands_before_the_figures_and_is_marked_where_it_fails(tmp_path, fin
     start, figure = page.index(f'<div class="null {said}">'), page.index("<figure>")
     assert page.index('class="cards"') < start < figure, "beside the numbers, not among folded tables"
     shown = page[start:figure]
+    assert ("too small" in shown) == (said == "fails")
+    panel = page[figure : page.index("</article>", figure)].partition("Null panel</summary>")[2]
+    shown = panel.partition("</details>")[0]  # its table is folded
     assert re.findall(r"<th[^>]*>(\w+)</th>", shown) == list(result.tables["null"].columns)
     assert re.findall(r"<td>(.*?)</td>", shown)[1:4] == [str(draws), str(findings), str({200: 18, 20: 4}[draws])]
-    assert ("too small" in shown) == (said == "fails")
     assert page.count("null panel fails</span>") == (2 if said == "fails" else 0), "at a glance, and over the answer"
     assert page.count("ull panel: ") == 1 and "another note" in page, "said once"
 

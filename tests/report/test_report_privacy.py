@@ -22,8 +22,8 @@ from bertscope.core.step import Root, Step
 from bertscope.report.build import build_report, is_page_of, stored_findings
 from bertscope.report.compare import compare_page, compare_stores
 from bertscope.report.export import export_report
+from bertscope.report.finding import Finding
 from bertscope.report.privacy import Hidden
-from bertscope.report.sections import Finding
 from planted_page import ablation, data_of, page_of, put
 
 FOLDER = "/home/jo-secret/thesis-secret"

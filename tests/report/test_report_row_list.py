@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("altair")  # not on the bare GPU machine
 
 from bertscope.report.build import build_report
-from browsing import NEEDS_CHROMIUM, browser, visit  # noqa: F401
+from browsing import NEEDS_CHROMIUM, browser, open_folds, visit  # noqa: F401
 from browsing_rows import FEW, card, ids, opened, page_file  # noqa: F401
 from planted_rows import declare, many_rows, put
 
@@ -117,6 +117,7 @@ def test_paper_has_no_list_of_rows(visit):
 
 def test_the_tables_of_a_result_have_the_texts_all_the_same(visit):
     page = visit()
+    open_folds(page)
     table = page.locator("#question-mistakes article").first.locator("details.table", has_text="rows")
     table.first.locator("summary").click()
     table.first.locator("tbody tr").first.wait_for()

@@ -21,7 +21,7 @@ from bertscope.core.store import Store
 from bertscope.report.build import build_report, stored_findings
 from bertscope.report.subjects import parts
 from bertscope.study.ledger import refresh
-from browsing import NEEDS_CHROMIUM, browser, visit  # noqa: F401
+from browsing import NEEDS_CHROMIUM, browser, open_folds, visit  # noqa: F401
 from planted_page import heads, id_of, models
 from planted_trainings import truncate
 
@@ -127,6 +127,7 @@ def test_readings_of_a_claim_share_an_axis(page_file):
 @NEEDS_CHROMIUM
 def test_words_and_verdicts_follow_the_switch(visit):
     page = visit()
+    open_folds(page)
     words, ledger = page.locator("#summary"), page.locator("#ledger")
     claim = ledger.locator(".many", has_text="Removing the top layer costs nothing")
     assert "Over 4 results" in words.inner_text() and "Without its top layer" not in words.inner_text()

@@ -46,7 +46,27 @@ def visit(browser, page_file):
     assert complaints == []
 
 
+def height_of(browser, file, width: int = 1280) -> int:
+    """How long a page is in pixels, when every figure that stands open is drawn."""
+    with browser.new_context(viewport={"width": width, "height": 900}, offline=True) as context:
+        page = context.new_page()
+        page.goto(file.as_uri())
+        for chart in page.locator(".chart:visible").all():
+            chart.scroll_into_view_if_needed()
+            chart.and_(page.locator("[data-drawn]")).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        return page.evaluate("document.documentElement.scrollHeight")
+
+
+def open_folds(page) -> None:
+    """Open what the page folds of its answers and claims, but no table, and no results that others are made of."""
+    folded = "main details:is(.fold, .further, .all-of-it)"
+    page.evaluate(f"document.querySelectorAll('{folded}').forEach((details) => {{ details.open = true; }})")
+
+
 def draw_all(page) -> None:
+    """Every figure, also those in folds, which are open then."""
+    open_folds(page)
     for chart in page.locator(".chart:visible").all():
         chart.scroll_into_view_if_needed()
         chart.and_(page.locator("[data-drawn]")).wait_for()
@@ -55,5 +75,5 @@ def draw_all(page) -> None:
 def unfold(page, details) -> None:
     """Open what is folded. Figures grow as they are drawn: one that moves what is clicked swallows the click."""
     draw_all(page)
-    details.locator("summary").click()
+    details.locator("> summary").click()
     details.and_(page.locator("[open]")).wait_for()

@@ -11,6 +11,7 @@ import pytest
 
 from bertscope.core.store import Store
 from bertscope.study.file import read_study
+from browsing import CHROMIUM, browser, height_of  # noqa: F401
 
 
 def demo(folder: Path) -> str:
@@ -21,7 +22,7 @@ def demo(folder: Path) -> str:
 
 @pytest.mark.slow
 @pytest.mark.alone
-def test_two_runs_agree_and_a_rerun_computes_nothing(tmp_path):
+def test_two_runs_agree_and_a_rerun_computes_nothing(tmp_path, request):
     assert "running" in demo(tmp_path / "one")
     demo(tmp_path / "two")
     one, two = (Store(tmp_path / name / "bertscope-store") for name in ("one", "two"))
@@ -32,6 +33,8 @@ def test_two_runs_agree_and_a_rerun_computes_nothing(tmp_path):
     page = (tmp_path / "one" / "demo-report.html").read_text(encoding="utf-8")
     for said in ("With and without pretraining", "Learning curve", "One head switched off at a time", "bag of words"):
         assert said in page
+    if CHROMIUM is not None:
+        assert height_of(request.getfixturevalue("browser"), tmp_path / "one" / "demo-report.html") <= 25_000
     started = time.perf_counter()
     assert "running" not in demo(tmp_path / "one")
     assert time.perf_counter() - started < 3

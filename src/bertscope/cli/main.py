@@ -57,7 +57,7 @@ _COMMANDS = (
     ("attention", "attention:attention", "Where does each head look in this text?", _GROUPS["attention"]),
     ("ls", "stored:ls", "List what is stored.", _GROUPS["stored"]),
     ("show", "stored:show", "Print a stored answer again.", _GROUPS["stored"]),
-    ("report", "stored:report", "Turn stored results into one page.", _GROUPS["stored"]),
+    ("report", "reports:report", "Turn stored results into one page.", _GROUPS["stored"]),
     ("rm", "stored:rm", "Delete stored answers.", _GROUPS["stored"]),
     ("verify", "verify:verify", "Compare what is stored with its seals.", _GROUPS["stored"]),
     ("train-patterns", "shapes:train_patterns", "Train the classifiers of attention maps.", _MORE),

@@ -1,24 +1,18 @@
-"""`bertscope ls`, `show`, `rm` and `report`: what is stored, listed, shown, deleted, written out, compared. None of
-them loads torch."""
+"""`bertscope ls`, `show` and `rm`: what is stored, listed, shown, deleted. None of them loads torch."""
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-from cyclopts import App
+from typing import Any
 
 from bertscope.cli.answer import print_answer, print_json, print_table
 from bertscope.cli.options import STORE, quiet_beside_json, tell_what_is_skipped
 from bertscope.core import registry
 from bertscope.core.console import Console
 from bertscope.core.differences import differences
-from bertscope.core.errors import BugError, UserError, did_you_mean
-from bertscope.core.files import check_file
+from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.result import Result
@@ -26,11 +20,6 @@ from bertscope.core.result_json import as_json
 from bertscope.core.store import Damaged, Store, Stored
 from bertscope.core.words import ModelNames, about
 from bertscope.study.step_words import short, shortened
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-report = App(name="report", help="Turn stored results into one page.")
 
 
 def ls(*, store: Path = STORE, json: bool = False) -> None:
@@ -180,120 +169,3 @@ def _found(name: str, stored: Iterable[str]) -> str:
     close = did_you_mean(name, map(shortened, stored))
     hint = close if close.startswith("did") else "'bertscope ls' lists what is"
     raise UserError(f"no step {name!r} is stored; {hint}")
-
-
-@report.command
-def build(
-    *, store: Path = STORE, out: Path = Path("report.html"), title: str | None = None, private: bool = False
-) -> None:
-    """Make one self-contained page of everything that is stored. Works offline, and without torch.
-
-    The ledger of claims is brought up to date first.
-
-    Parameters
-    ----------
-    store
-        The folder where results are kept.
-    out
-        The page to write.
-    title
-        What the page is called.
-    private
-        Also show paths, command lines and the system: for your own eyes.
-    """
-    from bertscope.report.build import MARK, build_report
-
-    check_file(out, MARK)
-    tell_what_is_skipped(store, results=True)
-    _refresh(Store(store))
-    print(f"open {build_report(Store(store), out, title=title, private=private).resolve()}", file=sys.stderr)
-
-
-def _refresh(store: Store) -> None:
-    """Bring the ledger up to date; a store that can't be written, or is damaged, is shown as it is."""
-    from bertscope.study.ledger import refresh
-
-    try:
-        refresh(store)
-    except (UserError, BugError, OSError, ValueError) as reason:
-        print(f"the ledger of claims is as it was: {reason}", file=sys.stderr)
-
-
-@report.command
-def export(
-    *, store: Path = STORE, out: Path, format: tuple[Literal["svg", "png", "pdf"], ...] = ("svg", "png", "pdf")
-) -> None:
-    """Write every figure as SVG, PNG and PDF and every table as CSV, each a file of its own, with an index.
-
-    Parameters
-    ----------
-    store
-        The folder where results are kept.
-    out
-        The folder to write; one that an export wrote before is replaced.
-    format
-        How figures are written.
-    """
-    from bertscope.report.export import export_report
-
-    tell_what_is_skipped(store, results=True)
-    index = export_report(store, out, formats=format, announce=lambda place: print(place, file=sys.stderr))
-    print(f"open {index.resolve()}", file=sys.stderr)
-
-
-@report.command
-def compare(one: Path, other: Path, /, *, out: Path | None = None) -> None:
-    """Set the numbers of two stores side by side: what is in both, how far apart it is, what only one has.
-
-    Parameters
-    ----------
-    one
-        The folder where results are kept.
-    other
-        The folder that it is compared with.
-    out
-        Also write a page of the comparison.
-    """
-    from bertscope.report.build import MARK
-    from bertscope.report.compare import compare_page, compare_stores
-
-    if out is not None:
-        check_file(out, MARK)
-    tell_what_is_skipped(*dict.fromkeys((one, other)), results=True)
-    result = compare_stores(one, other)
-    _print_compared(result)
-    if out is not None:
-        print(f"open {compare_page(result, out).resolve()}", file=sys.stderr)
-
-
-def _print_compared(result: Result) -> None:
-    console = Console()
-
-    def say(line: str) -> None:
-        console.print(line, soft_wrap=True)
-
-    say(f"{result.subject['stores']}: each number in the first, in the second, and the second minus the first")
-    same: dict[str, list[str]] = {}
-    for (question, one, other), rows in result.tables["numbers"].groupby(
-        ["question", "about", "other_about"], sort=False
-    ):
-        if not rows["difference"].any():
-            same.setdefault(str(question), []).append(str(one))
-            continue
-        say(f"\n{question}: {one}" + (f" | {other}" if other else ""))
-        width = int(rows["number"].str.len().max())
-        for _, row in rows.iterrows():
-            sides = [_with_interval(row, side) for side in ("one", "other")]
-            apart = {"no": "intervals apart", "yes": "intervals overlap", "": ""}[row["overlap"]]
-            say(f"  {row['number']:{width}}  {sides[0]:24} {sides[1]:24} {row['difference']:+8.3f}  {apart}")
-    say("")
-    for question, abouts in same.items():
-        say(f"the same in both: {question} of {'; '.join(abouts)}")
-    for (store, question), rows in result.tables["only"].groupby(["store", "question"], sort=False):
-        say(f"only in {store}: {question} of {'; '.join(rows['about'])}")
-    say("\n" + ", ".join(f"{number.value:g} {number.label}" for number in result.headline))
-
-
-def _with_interval(row: pd.Series, side: str) -> str:
-    value, low, high = (float(row[key]) for key in (side, f"{side}_low", f"{side}_high"))
-    return str(Number("", value) if math.isnan(low) else Number("", value, low, high))

@@ -101,14 +101,14 @@ def perform(
     steps = graph(read.steps)
 
     def page() -> None:
-        build_report(shelf, out, title=read.title, only=steps, private=private)
+        build_report(shelf, out, title=read.title, about=read.about, only=steps, private=private)
 
     outcome = run_study(read, store=shelf, resume=resume, page=page, **makers)
     if outcome.failed and (ledger := claims_step(step for step in steps.values() if shelf.has(step))):
         run_steps([ledger], shelf)  # the claims about what didn't fail
         steps[ledger.id] = ledger
     there = [name for name, step in steps.items() if shelf.has(step)]
-    if there and not is_page_of(out, there, read.title, private=private):
+    if there and not is_page_of(out, there, read.title, about=read.about, private=private):
         page()
     counts = f"{len(outcome.done)} steps made, {len(outcome.stored)} were stored"
     if outcome.failed:

@@ -7,17 +7,19 @@ words that need no knowledge of heads or layers where that can be had. Each is w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from bertscope.core.statement import points
 
 if TYPE_CHECKING:
     from bertscope.core.estimate import Estimate
     from bertscope.core.number import Number
+    from bertscope.core.result import Result
     from bertscope.core.small_picture import SmallPicture
 
+Source = TypeVar("Source")
 Theme = Literal["works", "fails", "price", "needs", "changed", "knows", "looks"]
 THEMES: tuple[Theme, ...] = get_args(Theme)
 HEADINGS: dict[Theme, str] = {
@@ -30,6 +32,18 @@ HEADINGS: dict[Theme, str] = {
     "looks": "What does it look at?",
 }
 """In the order in which a user asks."""
+OF_THE_SCORE: frozenset[Theme] = frozenset({"fails", "price", "needs"})
+"""Themes that are told in points of a score: of a model that has none above chance, nothing is lost or won."""
+ASKS: dict[Theme, str] = {
+    "works": "bertscope errors {model} --on {data}",
+    "fails": "bertscope errors {model} --on {data}",
+    "price": "bertscope shrink {model} --on {data}",
+    "needs": "bertscope ablate {model} --on {data}",
+    "changed": "bertscope graft {base} {model} --on {data}",
+    "knows": "bertscope structure {model} --on demo/corpus",
+    "looks": "bertscope explain {model} --on {data}",
+}
+"""What tells of a theme of which nothing is known yet."""
 _COUNTED = {"accuracy": "right", "exact_match": "exactly right", "word_accuracy": "words right"}
 """Metrics that are a share of what is right."""
 _NAMES = {
@@ -53,7 +67,9 @@ class Consequence:
     is_open: bool = False
     """Whether the evidence doesn't decide it."""
     command: str = ""
-    """What to do next, to be copied; `{model}` and `{data}` in it are what the result is about."""
+    """What to do next, to be copied; `{model}`, `{base}` and `{data}` in it are what the result is about."""
+    at_chance: bool = False
+    """Whether it says that the model does no more than chance, or may: then what its parts cost means nothing."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.weight <= 1:
@@ -61,14 +77,61 @@ class Consequence:
 
 
 def ranked(found: Iterable[Consequence]) -> list[Consequence]:
-    """The heaviest of each theme, in the order in which a user asks; an open one only where nothing of its theme is
-    certain."""
-    best: dict[Theme, Consequence] = {}
+    """What is said first of a model: see `ranked_with`."""
+    return [one for one, _ in ranked_with((one, None) for one in found)]
+
+
+def ranked_with(found: Iterable[tuple[Consequence, Source]]) -> list[tuple[Consequence, Source]]:
+    """What is said first of a model: of each theme the heaviest, in the order of the themes, with what it came from.
+
+    An open one only where its theme has nothing certain; of equal weight one with a command, then the first given.
+    Of a model that does no more than chance nothing is said that is told in points of its score.
+    """
+    by_theme: dict[Theme, list[tuple[Consequence, Source]]] = {theme: [] for theme in THEMES}
     for one in found:
-        known = best.get(one.theme)
-        if known is None or (known.is_open, -known.weight) > (one.is_open, -one.weight):
-            best[one.theme] = one
-    return [best[theme] for theme in THEMES if theme in best]
+        by_theme[one[0].theme].append(one)
+    first = [min(of, key=lambda one: _place(one[0])) for of in by_theme.values() if of]
+    if any(one.at_chance for one, _ in first):
+        return [pair for pair in first if pair[0].theme not in OF_THE_SCORE]
+    return first
+
+
+def _place(one: Consequence) -> tuple[bool, float, bool]:
+    return one.is_open, -one.weight, not one.command
+
+
+def next_command(shown: Iterable[Consequence], asked: Collection[str], has_base: bool = True) -> str:
+    """What to do next: the first command of what is shown, or else what would tell of a theme that isn't there; none
+    of a question that was `asked` already. Where no base is known, nothing that needs one."""
+    shown = list(shown)
+    missing = [ASKS[theme] for theme in THEMES if theme not in {one.theme for one in shown}]
+    for command in (*(one.command for one in shown), *missing):
+        if command and command.split()[1] not in asked and (has_base or "{base}" not in command):
+            return command
+    return ""
+
+
+def consequences_of(result: Result) -> list[Consequence]:
+    """What follows from a stored result; nothing where its question, or the result, is of another version."""
+    from bertscope.core import registry
+
+    question = registry.still_declared(result.question)
+    entry = registry.QUESTIONS.get(result.question)
+    if question is None or entry is None or not entry.group or question.version != result.version:
+        return []
+    try:
+        return question.consequences(result)
+    except (LookupError, ValueError, ImportError):  # a table or number that it had then, or a question without any
+        return []
+
+
+def spoken_of(result: Result) -> str:
+    """The key of the model that a result speaks of where it has several: the last that isn't random weights, with
+    which others are compared; empty where it is about none."""
+    return next(
+        (key for key, record in reversed(result.models.items()) if not record.is_random),
+        next(iter(result.models), ""),
+    )
 
 
 def how_good(value: float, metric: str) -> str:

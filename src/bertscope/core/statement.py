@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertscope.core.estimate import Estimate
-
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bertscope.core.estimate import Estimate
 
 
 @dataclass(frozen=True)

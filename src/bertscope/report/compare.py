@@ -17,8 +17,9 @@ from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.report import subjects
 from bertscope.report.build import stored_findings, write_page
+from bertscope.report.finding import Finding
 from bertscope.report.ledger import QUESTION as LEDGER
-from bertscope.report.sections import Finding, names
+from bertscope.report.sections import names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,12 +17,14 @@ from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.report.build import stored_findings
 from bertscope.report.charts import FORMATS, pictures
-from bertscope.report.sections import Finding, names
+from bertscope.report.finding import Finding
+from bertscope.report.sections import names
 from bertscope.report.subjects import PageModels
 from bertscope.report.templates import rendered
 
 INDEX, OTHER = "index.html", "other"
-_KIND = "report"
+KIND = "report"
+"""What its folder is, by its seal."""
 _LONGEST = 80
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 """Names that Windows keeps for itself."""
@@ -51,6 +53,11 @@ class Exported:
     figures: list[Written]
     tables: list[Written]
 
+    @classmethod
+    def of(cls, question: str, about: str, figures: list[Written], tables: Sequence[Written] = ()) -> Exported:
+        line = QUESTIONS[question].line if question in QUESTIONS else question
+        return cls(question, line, about, figures, list(tables))
+
 
 def export_report(
     store: Store | str | Path,
@@ -69,10 +76,10 @@ def export_report(
     refuse_inside(out)
     findings = stored_findings(store)
     models = PageModels(findings)
-    with whole_folder(out, _KIND) as scratch:
+    with whole_folder(out, KIND) as scratch:
         names_taken = Names()
         exported = []
-        for question, about, finding in _ordered(findings, models):
+        for question, about, finding in ordered(findings, models):
             folder = question if question in QUESTIONS else f"{OTHER}/{safe_name(question)}"
             place = f"{folder}/{names_taken.new(safe_name(about), within=folder)}"
             announce(place)
@@ -82,7 +89,7 @@ def export_report(
     return out / INDEX
 
 
-def _ordered(findings: Iterable[Finding], models: PageModels) -> list[tuple[str, str, Finding]]:
+def ordered(findings: Iterable[Finding], models: PageModels) -> list[tuple[str, str, Finding]]:
     """In the catalogue's order, with what each is about."""
     by_question: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -114,8 +121,7 @@ def _one(result: Result, about: str, root: Path, place: str, formats: Sequence[s
         file = f"{place}/{taken.new(safe_name(title))}.csv"
         table.to_csv(root / file, index=False)
         tables.append(Written(title, f"{len(table):,} {'row' if len(table) == 1 else 'rows'}", [file]))
-    line = QUESTIONS[question].line if question in QUESTIONS else question
-    return Exported(question, line, about, figures, tables)
+    return Exported.of(question, about, figures, tables)
 
 
 class Names:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from bertscope.core.step import Step
-    from bertscope.report.sections import Finding
+    from bertscope.report.finding import Finding
     from bertscope.report.subjects import PageModels
 
 QUESTION = subjects.LEDGER
@@ -94,6 +94,11 @@ class Source:
     cite: str
     tested: list[LedgerClaim]
     untested: list[LedgerClaim]
+
+    @property
+    def counts(self) -> list[tuple[str, int]]:
+        found = [reading.verdict for claim in self.tested for reading in claim.readings]
+        return [(verdict, found.count(verdict)) for verdict in SIGNS if verdict in found]
 
 
 def current(findings: Iterable[Finding]) -> list[Finding]:

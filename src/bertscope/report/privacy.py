@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bertscope.core.result import Result
-    from bertscope.report.sections import Finding
+    from bertscope.report.finding import Finding
 
 SHARED = ("created", "seconds", "commit", "python", "processors", "threads", "device", "packages")
 """What of a result's provenance everybody may know; whatever else is noted one day is private."""

@@ -23,7 +23,7 @@ from bertscope.report.privacy import own_name
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bertscope.report.sections import Finding
+    from bertscope.report.finding import Finding
 
 TEXTS, OTHER_TEXTS = 4_000_000, 2_000_000
 """How many bytes of rows' own texts a page holds, and of other long texts about them, such as those of neighbours."""

@@ -17,7 +17,7 @@ from bertscope.report.privacy import own_name
 
 if TYPE_CHECKING:
     from bertscope.core.result import Result
-    from bertscope.report.sections import Finding
+    from bertscope.report.finding import Finding
 
 LEDGER = "claims"
 _FEW = 3

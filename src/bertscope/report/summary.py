@@ -13,7 +13,7 @@ from bertscope.report.templates import rendered
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from bertscope.report.sections import Finding
+    from bertscope.report.finding import Finding
     from bertscope.report.subjects import PageModels
 
 

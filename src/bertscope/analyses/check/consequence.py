@@ -18,6 +18,8 @@ _PIECES = 3.0
 _OTHER_SIZE = 0.02
 """How far a vocabulary may be from the size of the embeddings: some models have room for a few more."""
 
+_BLIND = {"chance": "always giving the same answer", "bag_of_words": "a bag of words"}
+
 
 def consequences(result: Result) -> list[Consequence]:
     return [_works(result), *_flattered(result), *_contradicted(result), *_read(result), *_tokenizer(result)]
@@ -26,7 +28,7 @@ def consequences(result: Result) -> list[Consequence]:
 def _works(result: Result) -> Consequence:
     score, best = result["score"], best_baseline(result)
     (above,) = result.numbers(key="above_baseline", arm=best.of["arm"])
-    name, good = check.words["arm"][best.of["arm"]], how_good(score.value, score.unit)
+    name, good = best.of["arm"], how_good(score.value, score.unit)
     than = how_good(best.value, best.unit)
     known = {number.of["arm"]: number for number in result.numbers(key="baseline")}
     bars: dict[str, Number | float] = {"it": score}
@@ -37,23 +39,20 @@ def _works(result: Result) -> Consequence:
         return Consequence(
             "works", f"It works: {good}, where {_needs_no_model(name)} has {than}.", 0.7, "scores", beside
         )
+    (blind,) = result.numbers(key="above_baseline", arm="chance")
+    lost = blind.low is not None and blind.low <= 0
     if above.high < 0:
         text = (
             f"It does not work here: {good}, and {_needs_no_model(name)} has {than}. Do its labels mean the data's?"
         )
-        return Consequence("works", text, 1.0, "scores", beside, command="bertscope data {data}")
+        return Consequence("works", text, 1.0, "scores", beside, command="bertscope data {data}", at_chance=lost)
     text = f"Whether it is of use is open: {good}, and {_needs_no_model(name)} has {than}."
-    return Consequence("works", text, 0.95, "scores", beside, True, "bertscope finetune {model} --on {data}")
+    return Consequence("works", text, 0.95, "scores", beside, True, "bertscope finetune {model} --on {data}", lost)
 
 
-def _needs_no_model(name: str) -> str:
-    return (
-        "always giving the same answer"
-        if name == "constant answer"
-        else f"a {name}"
-        if name == "bag of words"
-        else name
-    )
+def _needs_no_model(arm: str) -> str:
+    """What can be had without a model, in a sentence."""
+    return _BLIND.get(arm, check.words["arm"][arm])
 
 
 def _flattered(result: Result) -> list[Consequence]:

@@ -24,9 +24,9 @@ def _works(result: Result) -> list[Consequence]:
         return [Consequence("works", text, 0.6, "confusion" if _has(result, "confusion") else "", beside)]
     if above is None:
         text = f"Whether it works is open: {good} is no more than always giving the same answer can have ({blind})."
-        return [Consequence("works", text, 0.9, "", beside, True, "bertscope finetune BASE --on {data}")]
+        return [Consequence("works", text, 0.9, "", beside, True, "bertscope finetune {base} --on {data}", True)]
     text = f"It does not work: {good}, and always giving the same answer has {blind}. Were its labels exchanged?"
-    return [Consequence("works", text, 1.0, "", beside, command="bertscope data {data}")]
+    return [Consequence("works", text, 1.0, "", beside, command="bertscope data {data}", at_chance=True)]
 
 
 def _slices(result: Result) -> list[Consequence]:

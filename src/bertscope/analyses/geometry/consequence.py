@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence
+from bertscope.core.consequence import Consequence, spoken_of
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Line
 
@@ -11,7 +11,7 @@ _CONE = 0.2
 
 
 def consequences(result: Result) -> list[Consequence]:
-    *_, last = result.models
+    last = spoken_of(result)
     known = result.numbers(key="baseline", model=last)
     if not known:
         return []

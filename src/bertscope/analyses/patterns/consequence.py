@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence
+from bertscope.core.consequence import Consequence, spoken_of
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars
 from bertscope.core.statement import percent
@@ -11,7 +11,7 @@ _FIXED = ("vertical", "diagonal", "vertical_diagonal")
 
 
 def consequences(result: Result) -> list[Consequence]:
-    *_, last = result.models
+    last = spoken_of(result)
     shares = [number for key in _FIXED for number in result.numbers(key=key, model=last)]
     if len(shares) < len(_FIXED):
         return []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence, in_100
+from bertscope.core.consequence import Consequence, in_100, spoken_of
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars
 
 
 def consequences(result: Result) -> list[Consequence]:
-    *_, last = result.models
+    last = spoken_of(result)
     targets = result.tables["targets"].set_index("target")
     found = []
     for number in result.numbers(key="accuracy", model=last):

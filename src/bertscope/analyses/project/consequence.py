@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence
+from bertscope.core.consequence import Consequence, spoken_of
 from bertscope.core.result import Result
 from bertscope.core.statement import percent
 
 
 def consequences(result: Result) -> list[Consequence]:
-    *_, last = result.models
+    last = spoken_of(result)
     known = result.numbers(key="explained_variance", model=last)
     if not known:
         return []

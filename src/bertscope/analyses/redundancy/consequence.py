@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence
+from bertscope.core.consequence import Consequence, spoken_of
 from bertscope.core.result import Result
 
 
 def consequences(result: Result) -> list[Consequence]:
-    *_, last = result.models
+    last = spoken_of(result)
     similar = result.numbers(key="pairs_redundant", model=last, kind="similar")
     if not similar or not similar[0].n:
         return []

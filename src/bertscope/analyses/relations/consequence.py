@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence
+from bertscope.core.consequence import Consequence, spoken_of
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars
 
 
 def consequences(result: Result) -> list[Consequence]:
-    *_, last = result.models
+    last = spoken_of(result)
     beating = result.numbers(key="beating_offset", model=last)
     if not beating or not beating[0].n:
         return []

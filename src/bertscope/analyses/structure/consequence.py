@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence, in_100
+from bertscope.core.consequence import Consequence, in_100, spoken_of
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars
 
 
 def consequences(result: Result) -> list[Consequence]:
-    *_, last = result.models
-    trained = [one for one in result.models if result.numbers(key="best_layer", model=one, probe="distance")]
-    model = trained[-1] if trained else last
+    model = spoken_of(result)
     uuas, chain = result.numbers(key="uuas", model=model), result.numbers(key="linear_chain")
     if not uuas or not chain:
         return []

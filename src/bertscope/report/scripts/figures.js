@@ -34,6 +34,25 @@ function reserveHeights() {
     const takes = JSON.parse(chart.dataset.reserved);
     chart.style.minHeight = `${Math.round(reserved(takes, available))}px`;
   }
+  cutShort();
+}
+
+// The figure that stands open in an answer is cut short where it is tall, until somebody wants all of it.
+const TALL = 440; // pixels
+function cutShort() {
+  for (const cut of all(".cut-short:not([data-whole])")) {
+    const tall = cut.scrollHeight > TALL;
+    cut.toggleAttribute("data-tall", tall);
+    cut.parentElement.querySelector(".whole").hidden = !tall;
+  }
+}
+
+function showWhole(figure) {
+  const cut = figure?.querySelector(":scope > .cut-short[data-tall]");
+  if (!cut) return;
+  cut.removeAttribute("data-tall");
+  cut.dataset.whole = "";
+  figure.querySelector(".whole").hidden = true;
 }
 
 async function draw(chart) {
@@ -55,6 +74,7 @@ async function draw(chart) {
   chart.dataset.drawn = theme;
   chart.style.minHeight = `${chart.querySelector("svg").getBoundingClientRect().height}px`; // kept when drawn again
   if (chart.dataset.heads !== undefined) markHeads(chart, table);
+  if (chart.parentElement.matches(".cut-short")) cutShort();
   if (theme !== root.dataset.theme) await draw(chart); // it changed meanwhile
 }
 

@@ -1,10 +1,11 @@
 // Printing: paper is white and unfolds nothing, so every figure is drawn in light and what is folded is opened: each
-// result in words, each reading of a claim, and the tables that a page can hold. Long ones would bury the rest.
+// answer with its figures, numbers and notes, each reading of a claim, and the tables that a page can hold. Long ones
+// would bury the rest.
 const unfolded = []; // what was closed
 const OPENED = "details:is([data-paper], [data-follows])";
 
-// Browsers measure what is in a fold, too: that it has a width doesn't say that it will be on paper.
-const onPaper = (element) => element.clientWidth && !element.parentElement.closest(`details:not([open], ${OPENED})`);
+// What lies in a fold that stays closed, or that the switch hides, won't be on paper.
+const onPaper = (element) => !element.closest("[hidden]") && !element.parentElement.closest(`details:not([open], ${OPENED})`);
 
 async function preparePaper() {
   root.dataset.theme = "light";

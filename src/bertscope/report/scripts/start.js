@@ -9,9 +9,21 @@ function clicked(event) {
   if (head) goToHead(head.dataset.head);
   const button = event.target.closest("button");
   if (!button) return;
-  if (button.dataset.save === "csv") saveTable(button);
+  if (button.dataset.copy !== undefined) copyCommand(button);
+  else if (button.dataset.whole !== undefined) showWhole(button.closest("figure"));
+  else if (button.dataset.save === "csv") saveTable(button);
   else if (button.dataset.save) saveFigure(button);
   else if (button.closest("thead")) sortTable(button);
+}
+
+// Where a browser refuses the clipboard, the command is marked, to be copied by hand.
+async function copyCommand(button) {
+  const code = button.parentElement.querySelector("code");
+  getSelection().selectAllChildren(code);
+  await navigator.clipboard?.writeText(code.textContent).then(() => {
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  }, () => {});
 }
 
 // A text with coloured words is one stop for the keyboard; arrows go from word to word.
@@ -47,6 +59,9 @@ document.addEventListener("DOMContentLoaded", () => {
   system.addEventListener("change", () => setTheme(wantedTheme()));
   document.addEventListener("click", clicked);
   document.addEventListener("keydown", pressed);
+  document.addEventListener("focusin", ({ target }) => { // what the keyboard reaches is seen
+    if (target.matches?.(".cut-short :focus-visible")) showWhole(target.closest("figure"));
+  });
   document.addEventListener("toggle", ({ target }) => { // it doesn't bubble, but it is captured
     if (target.matches?.("details.table[open]")) fillTable(target);
     if (target.matches?.("details.data-rows[open]")) listRows(target);

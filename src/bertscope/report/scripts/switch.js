@@ -14,6 +14,11 @@ function applyChoice() {
   for (const element of all("[data-models]")) { // by the attribute: parts of a picture have no such property
     element.toggleAttribute("hidden", !fits(JSON.parse(element.dataset.models), JSON.parse(element.dataset.tasks)));
   }
+  for (const group of all("[data-first-that-fits]")) { // of several that could be shown, the first
+    const [shown, ...others] = [...group.children].filter((one) => !one.hidden);
+    for (const other of others) other.hidden = true;
+    group.closest("section").hidden = !shown;
+  }
   for (const element of all("[data-holds]")) {
     element.hidden = all("[data-models]", element).every((inside) => inside.hasAttribute("hidden"));
   }
@@ -25,9 +30,18 @@ function applyChoice() {
     line.hidden = all("article", line.parentElement).some((article) => !article.hidden);
     line.textContent = `Nothing here for ${chosenInWords()}.`;
   }
+  leadAnew();
   unfold(Boolean(model || task));
   recount();
   reserveHeights(); // where nothing was shown, no width could be measured
+}
+
+// Where the switch hides the answer that stands open, the first that it shows is opened in its place.
+function leadAnew() {
+  for (const section of all("section:has(> .further)")) {
+    const shown = all(":scope > .further", section).find((answer) => !answer.hidden);
+    if (section.querySelector(":scope > article")?.hidden && shown) shown.open = true;
+  }
 }
 
 // What is folded because it is about many models and tasks is unfolded when one is chosen: few lines are left.

@@ -20,7 +20,7 @@ def consequences(result: Result) -> list[Consequence]:
             f"The training failed: {good}, no more than always giving the same answer has. Try more steps, or a "
             "smaller learning rate."
         )
-        return [Consequence("works", text, 1.0, "learning_curve", beside, command=_SLOWER)]
+        return [Consequence("works", text, 1.0, "learning_curve", beside, command=_SLOWER, at_chance=True)]
     if "bag_of_words" in bars:
         words, above = how_good(bars["bag_of_words"], after.unit), is_above(after, bars["bag_of_words"])
         if above:

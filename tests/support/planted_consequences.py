@@ -1,0 +1,63 @@
+"""Results made by hand, from which is known what follows: what a model of a task does, needs and was made by."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pandas as pd
+
+from bertscope.core.figure import Figure
+from bertscope.core.model_record import DataRecord, ModelRecord, Origin
+from bertscope.core.number import Number
+from bertscope.core.registry import find
+from bertscope.core.result import Result
+from bertscope.core.step import Root, Step
+from bertscope.report.finding import Finding
+
+TASK = "demo/sentiment"
+BASE = ModelRecord("b" * 16, "pocket", task_head="masked-lm", source="pocket")
+DATA = DataRecord("d" * 16, TASK, "classification", ("negative", "positive"))
+
+
+def tuned(id: str = "t", source: str = "", **origin) -> ModelRecord:
+    made = Origin(by="finetune", base=BASE, data=DATA, seed=0, **origin)
+    return ModelRecord(id * 16, f"pocket tuned on {TASK}", made, "classifier", source or f"/home/jo/{id}-model")
+
+
+TUNED = tuned()
+RANDOM = dataclasses.replace(TUNED, id="r" * 16, name="random", origin=Origin(by="random", base=BASE, init="random"))
+
+
+def finding(question: str, tables: dict, headline: list[Number], model: ModelRecord = TUNED, *, figures=(),
+            private: bool = False, **config) -> Finding:  # fmt: skip
+    result = Result(question, find(question).version, tables, headline=headline, figures=list(figures),
+                    models={model.id: model}, subject={"task": TASK})  # fmt: skip
+    inputs = {"model": Root("model", model.source or model.name, model.id), "task": Root("task", TASK, "1" * 16)}
+    return Finding(Step(question, result.version, config, inputs), result, private)
+
+
+def errors(score: float = 0.9, reach: float = 0.03, failing: str = "", model: ModelRecord = TUNED, **more) -> Finding:
+    row = {"by": "right", "kind": "label", "slice": failing or "negative", "certain": bool(failing),
+           "difference": -0.3 if failing else -0.01, "n": 100, "inside": 0.6, "outside": 0.9}  # fmt: skip
+    headline = [Number("score", score, score - reach, score + reach, 400, "accuracy"),
+                Number("chance", 0.5, unit="accuracy"), Number("slices_tried", 12.0)]  # fmt: skip
+    return finding("errors", {"slices": pd.DataFrame([row])}, headline, model, **more)
+
+
+def ablate(kind: str, needed: tuple[int, ...], model: ModelRecord = TUNED, **more) -> Finding:
+    """Of four parts those of these numbers are needed, the last most."""
+    rows = [
+        {"kind": kind, "unit": f"{kind}:{f'1.{at}' if kind == 'head' else at}", "layer": 1 if kind == "head" else at,
+         "head": at if kind == "head" else 0, "loss_rise": 0.1 * at if at in needed else 0.001,
+         "loss_certain": at in needed, "effect": -0.15 if at in needed else 0.0, "certain": at in needed}
+        for at in range(1, 5)
+    ]  # fmt: skip
+    told = [Number("reliability", 0.9, of={"kind": kind, "measure": "loss"})]
+    map_of = Figure("heatmap", "effects", "head", "layer", "Parts off", "c", value="loss_rise", key=kind)
+    return finding("ablate", {"effects": pd.DataFrame(rows)}, told, model, figures=[map_of], kind=kind, **more)
+
+
+def training(after: float, base: ModelRecord = BASE, **config) -> Finding:
+    headline = [Number("after", after, after - 0.02, after + 0.02, 400, "accuracy"),
+                Number("chance", 0.5, unit="accuracy")]  # fmt: skip
+    return finding("finetune", {"curve": pd.DataFrame({"x": [1]})}, headline, base, **{"init": "pretrained"} | config)
