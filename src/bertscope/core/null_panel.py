@@ -56,8 +56,9 @@ def panel(found: Mapping[Hashable, np.ndarray], columns: Sequence[str] = ("tests
 
 
 def verdict(result: Result) -> Literal["passes", "fails", "undecided", ""]:
-    """What a result's own panel says; nothing where there is none. One family of tests that fails is enough."""
-    if TABLE not in result.tables:
+    """What a result's own panel says; nothing where there is none, or nothing was tested. One family of tests that
+    fails is enough."""
+    if TABLE not in result.tables or result.tables[TABLE].empty:
         return ""
     passes = result.tables[TABLE]["passes"]
     if not passes.fillna(True).all():

@@ -1,0 +1,30 @@
+"""What follows from `circuit`: how few of the model's parts do its work."""
+
+from __future__ import annotations
+
+from bertscope.core.consequence import Consequence, lost
+from bertscope.core.estimate import Estimate
+from bertscope.core.result import Result
+from bertscope.core.small_picture import Line
+
+_NAMES = {"head": "attention heads", "mlp": "MLPs", "both": "heads and MLPs"}
+
+
+def consequences(result: Result) -> list[Consequence]:
+    """The ranking is the one that the validation set favours."""
+    table = result.tables.get("smallest")
+    if table is None:
+        return []
+    kind = next(kind for kind in ("head", "both", "mlp") if (table["kind"] == kind).any())
+    rows = table[table["kind"] == kind]
+    row = rows.sort_values(["kept", "validation_area"], ascending=[True, False], kind="stable").iloc[0]
+    change = Estimate.of(row["change"], row["low"], row["high"])
+    text = (
+        f"{row['kept']:.0f} of its {row['of']:.0f} {_NAMES[kind]} do nearly all of its work: with the others at "
+        f"their usual output, that {lost(change)}."
+    )
+    curves = result.tables["curves"]
+    mine = curves[(curves["kind"] == kind) & (curves["ranking"] == row["ranking"])].sort_values("kept")
+    beside = Line.of(mine, "kept", "score", marked=float(row["kept"]), along=f"{_NAMES[kind]} kept")
+    is_open = change.low is None or change.high is None or change.low <= 0 <= change.high
+    return [Consequence("needs", text, 0.6, f"{kind}_score", beside, is_open)]
