@@ -55,7 +55,7 @@ class RanksBy:
     reliability: Mapping[str, str] = field(default_factory=dict)
     """What the headline number `reliability` is of, beside the kind of part."""
     split: Literal["validation", "test", "pairs"] = "test"
-    """The rows on which it was measured; pairs of texts are others than the task's. A ranking of the test set
+    """The rows on which it was measured; pairs of texts may be made of the test set's. A ranking of the test set
     flatters itself where that is scored."""
 
 
@@ -93,7 +93,7 @@ class Ranking:
 
     def saw_test_set_of(self, task: str) -> bool:
         """Whether it was measured on the rows on which a question of this task scores: then it flatters itself."""
-        return self.split == "test" and self.task == task
+        return self.split in ("test", "pairs") and self.task == task
 
     def rising(self, kind: str) -> list[Unit]:
         """The parts of that kind, the one that matters least first; equal ones as they stand."""
@@ -174,7 +174,14 @@ def _read(result: Result, key: str, by: RanksBy, units: Sequence[Unit]) -> Ranki
 
     name = result.question if key == result.question else f"{result.question}_{key}"
     ranked = np.array([values[unit] for unit in there])
-    return Ranking(name, tuple(there), ranked, _reliability(result, by), by.split, result.subject.get("task", ""))
+    return Ranking(
+        name,
+        tuple(there),
+        ranked,
+        _reliability(result, by),
+        by.split,
+        result.subject.get("task") or result.subject.get("pairs", ""),
+    )
 
 
 def _is_empty(result: Result, by: RanksBy) -> bool:

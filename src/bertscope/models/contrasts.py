@@ -152,10 +152,11 @@ def unrelated(found: Contrasts, draws: int, seed: int) -> tuple[np.ndarray, np.n
 
 
 def _answers(found: Contrasts) -> list[bytes]:
-    """[pair]: what two pairs share that are answered alike on both sides, where the sides differ; of numbers, which
-    side has the higher."""
+    """[pair]: what two pairs share that are answered alike on both sides, where the sides differ, and there; of
+    numbers, which side has the higher."""
     one, other = (found.answers[side] for side in SIDES)
     if one.dtype.kind == "f":
         return [sign.tobytes() for sign in np.sign(one - other)]
     sides = np.stack([one, other], -1).reshape(len(found), -1, 2)
-    return [each[each[:, 0] != each[:, 1]].tobytes() for each in sides]
+    where = [np.flatnonzero(each[:, 0] != each[:, 1]) for each in sides]
+    return [at.tobytes() + each[at].tobytes() for at, each in zip(where, sides, strict=True)]

@@ -211,9 +211,9 @@ class Encoder:
             return inputs
         return {name: tensor[:, None] for name, tensor in inputs.items()}
 
-    def means(self, examples: Examples) -> Means:
-        """Every head's and MLP's average output over the real tokens of these examples, for `mode="mean"`."""
-        return means(self, examples)
+    def means(self, examples: Examples, output: Output | None = None) -> Means:
+        """Every head's and MLP's average over real tokens, for `mode="mean"`; with an `output`, of what it reads."""
+        return means(self, examples, output)
 
     def means_by_place(self, examples: Examples, output: Output | None = None) -> PlaceMeans:
         """The same at each place of a text, for `mode="position"`; with a task's `output`, of what it is read as."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
 from bertscope.models.batches import Batch
-from bertscope.models.observe import Seen, observe
+from bertscope.models.observe import Seen
 from bertscope.models.part_outputs import as_read, by_layer, places, real_tokens, show_parts
 
 if TYPE_CHECKING:
@@ -50,10 +50,11 @@ class PlaceMeans:
         return places(real_tokens(inputs)).clamp_max(self.mlps.shape[1] - 1)
 
 
-def means(encoder: Encoder, examples: Examples) -> Means:
+def means(encoder: Encoder, examples: Examples, output: Output | None = None) -> Means:
     """See `Encoder.means`."""
     sums = _Sums()
-    observe([encoder], examples, [sums], label="averaging")
+    read = as_read(encoder, examples, output)
+    show_parts(encoder, read, sums.update, total=len(examples), label="averaging")
     return Means(
         by_layer(encoder, [total / sums.tokens for total in sums.heads]), torch.stack(sums.mlps) / sums.tokens
     )
@@ -62,17 +63,15 @@ def means(encoder: Encoder, examples: Examples) -> Means:
 class _Sums:
     """Sums over real tokens, per layer. Double precision, so that the order of batches doesn't show."""
 
-    needs = frozenset({"contexts", "mlps"})
-
     def __init__(self) -> None:
         self.tokens = 0
         self.heads: list[Tensor] = []
         self.mlps: list[Tensor] = []
 
-    def update(self, batch: Batch, seen: Sequence[Seen]) -> None:
+    def update(self, batch: Batch, seen: Seen) -> None:
         real = batch.inputs["attention_mask"].double()
-        heads = [torch.einsum("bt,bthd->hd", real, context.double()) for context in seen[0].contexts]
-        mlps = [torch.einsum("bt,btd->d", real, output.double()) for output in seen[0].mlps]
+        heads = [torch.einsum("bt,bthd->hd", real, context.double()) for context in seen.contexts]
+        mlps = [torch.einsum("bt,btd->d", real, output.double()) for output in seen.mlps]
         self.heads = [old + new for old, new in zip(self.heads, heads, strict=True)] if self.heads else heads
         self.mlps = [old + new for old, new in zip(self.mlps, mlps, strict=True)] if self.mlps else mlps
         self.tokens += int(real.sum())

@@ -57,7 +57,7 @@ def optimal_constants(
     sets = [[unit.check(encoder.head_counts, encoder.neuron_counts) for unit in units] for units in sets]
     rows, steps = ROWS if rows is None else rows, STEPS if steps is None else steps
     if start is None:
-        start = encoder.means(validation)
+        start = encoder.means(validation, output)
     begun = [start] * len(sets) if isinstance(start, Means) else list(start)
     if len(begun) != len(sets):
         raise UserError(f"there are {len(begun)} starts for {len(sets)} sets of parts; give one, or one for each")

@@ -28,7 +28,7 @@ def reference_for(
     """What `judge_without` needs for these sets; None where nothing is to be known beforehand."""
     match mode:
         case "mean":
-            return encoder.means(validation)
+            return encoder.means(validation, output)
         case "position":
             return encoder.means_by_place(validation, output)
         case "resample":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bertscope.analyses.circuit.result import favoured
 from bertscope.core.consequence import Consequence, lost
 from bertscope.core.estimate import Estimate
 from bertscope.core.result import Result
@@ -11,13 +12,10 @@ _NAMES = {"head": "attention heads", "mlp": "MLPs", "both": "heads and MLPs"}
 
 
 def consequences(result: Result) -> list[Consequence]:
-    """The ranking is the one that the validation set favours."""
-    table = result.tables.get("smallest")
-    if table is None:
+    row = favoured(result)
+    if row is None:
         return []
-    kind = next(kind for kind in ("head", "both", "mlp") if (table["kind"] == kind).any())
-    rows = table[table["kind"] == kind]
-    row = rows.sort_values(["kept", "validation_area"], ascending=[True, False], kind="stable").iloc[0]
+    kind = row["kind"]
     change = Estimate.of(row["change"], row["low"], row["high"])
     text = (
         f"{row['kept']:.0f} of its {row['of']:.0f} {_NAMES[kind]} do nearly all of its work: with the others at "

@@ -139,8 +139,8 @@ def _smallest(task: Task, validation: Fall, test: Fall) -> pd.DataFrame:
     rows = []
     for (kind, name), along in validation.along.items():
         scores, off = along["score"][:, 0], validation.off[kind]
-        if not margin(scores[0, 0], chance["validation"]):
-            continue
+        if not margin(scores[0, 0], chance["validation"]) or interval(scores[:, 0] - chance["validation"])[0] <= 0:
+            continue  # not clearly above chance: there is nothing to keep
         lowest = scores[:, :1] - SHARE * np.maximum(scores[:, :1] - chance["validation"], 0)
         stays = np.logical_and.accumulate(scores >= lowest - _ROUNDING, axis=1)
         at = stays.sum(1) - 1  # nothing off is within it in any case

@@ -175,20 +175,28 @@ def _figures(task: Task, found: Found, config: CircuitConfig, chance: float) -> 
     return figures
 
 
-def sentence(result: Result) -> Statement | None:
-    """The smallest circuit of heads: the ranking is the one that the validation set favours."""
+def favoured(result: Result) -> pd.Series | None:
+    """The smallest circuit of heads by the ranking that the validation set favours; one that was measured on other
+    rows, which may be the test set's, only where there is none else."""
     table = result.tables.get("smallest")
     if table is None:
         return None
     kind = next(kind for kind in ("head", "both", "mlp") if (table["kind"] == kind).any())
-    rows = table[table["kind"] == kind].sort_values(
-        ["kept", "validation_area"], ascending=[True, False], kind="stable"
-    )
-    row = rows.iloc[0]
-    size = Estimate.of(row["kept"], row["kept_low"], row["kept_high"])
+    known = result.tables["reliability"]
+    elsewhere = set(known.loc[known["split"] != "validation", "ranking"])
+    rows = table[table["kind"] == kind].assign(elsewhere=lambda rows: rows["ranking"].isin(elsewhere))
+    order = ["elsewhere", "kept", "validation_area"]
+    return rows.sort_values(order, ascending=[True, True, False], kind="stable").iloc[0]
+
+
+def sentence(result: Result) -> Statement | None:
+    row = favoured(result)
+    if row is None:
+        return None
+    kind = row["kind"]
     change = Estimate.of(row["change"], row["low"], row["high"])
     told = (
-        f"By {told_by(row['ranking'])}, {sure(size, lambda value: f'{value:.0f}')} of {row['of']} {PLURAL[kind]} "
+        f"By {told_by(row['ranking'])}, {row['kept']} of {row['of']} {PLURAL[kind]} "
         f"keep the validation set's score within {SHARE:.0%} of the skill above chance, the others off "
         f"({result.subject['mode']}); on test the score changes by {sure(change, points)} points: "
         f"{in_words(change, row['margin'])}."

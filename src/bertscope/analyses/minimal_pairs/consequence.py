@@ -27,6 +27,11 @@ def consequences(result: Result) -> list[Consequence]:
     for lost in result.numbers(key="forgotten"):
         if is_open(lost):
             text = "Whether fine-tuning made it forget grammar is open: no loss can be shown."
+        elif lost.value < 0:
+            text = (
+                "Fine-tuning did its grammar no harm: through an affine map it tells good from bad better than "
+                "before."
+            )
         else:
             text = (
                 f"Fine-tuning made it forget grammar: {points(lost.value)} points of telling good from bad are lost."

@@ -51,6 +51,11 @@ def measure(model: Encoder, pairs: MinimalPairs, config: PatchConfig) -> Result:
         for kind in dict.fromkeys(config.units)
         if _patches(found, kind)
     ]
+    if not families:
+        raise UserError(
+            f"nothing of {', '.join(config.units)} is left to patch in {model.name}: in its only layer what a part "
+            "does is there by construction; name other units"
+        )
     scans = scanned(found, families, config)
     tables = [_table(found, family, scans[family.direction], config) for family in families]
     table = pd.concat(tables, ignore_index=True)
@@ -171,11 +176,11 @@ def _table(found: Contrasts, family: Family, scan: Scan, config: PatchConfig) ->
     if scan.can_test and len(at):
         apart = scan.apart[rows]
         exact["unrelated"] = scan.same[0][rows].mean(1) / between[scan.tested].mean()
-        exact["p"] = _p(apart, config)
-        exact["p_holm"] = holm(exact["p"].to_numpy())
         # More than an unrelated text does, and more than nothing: beside what breaks things, nothing looks like much.
-        clear = np.where(apart.mean(1) > 0, low > 0, high < 0)
-        exact["certain"] = (exact["p_holm"] < LEVEL) & clear
+        own = scan.own[rows][:, scan.tested]
+        exact["p"] = np.maximum(_p(apart, config), _p(own, config))
+        exact["p_holm"] = holm(exact["p"].to_numpy())
+        exact["certain"] = (exact["p_holm"] < LEVEL) & (np.sign(apart.mean(1)) == np.sign(own.mean(1)))
         if scan.other is not None:
             exact["other_text"] = scan.other[rows].mean(1) / between[scan.tested].mean()
     if scan.random_weights is not None:

@@ -120,8 +120,8 @@ def taken_over(patches: pd.DataFrame) -> int | None:
     """The first layer from which on [CLS] carries more than the changed tokens; None where there is none, or where
     there is nothing to compare."""
     layers = _rows(patches, "layer", "denoise").pivot(index="layer", columns="role", values="share")
-    if not {"cls", "changed"} <= set(layers):
-        return None
+    if not {"cls", "changed"} <= set(layers) or layers[["cls", "changed"]].isna().any(axis=None):
+        return None  # layers that weren't patched may be either
     ahead = (layers["cls"] > layers["changed"])[::-1].cumprod()[::-1].astype(bool)
     return int(ahead.idxmax()) if ahead.any() else None
 
@@ -248,7 +248,7 @@ def sentence(result: Result) -> Statement | None:
     share = Estimate.of(most["share"], most["low"], most["high"])
     told = (
         f"Of the difference between clean and corrupted texts, {str(most['unit']).replace(':', ' ')} carries most of "
-        f"all heads: {sure(share.without_interval(), percent)}"
+        f"the {len(heads)} heads that were patched: {sure(share.without_interval(), percent)}"
     )
     if "certain" in heads:
         told += f"; of {len(heads)} heads {counted(int(heads['certain'].sum()), 'is', 'are')} found to carry some "

@@ -82,7 +82,9 @@ def _scan(found: Contrasts, families: Sequence[Family], twin: Contrasts | None, 
     if not patches:
         nothing = np.zeros((0, len(found)))
         return Scan(nothing, np.zeros(0, dtype=np.int64), nothing[None, :, :0], None, None, places, 0.0)
-    tested, donors = unrelated(found, 2 if config.null else 1, config.seed)
+    # Two, though one is enough without a null panel: what is asked beside the answer mustn't change it.
+    tested, donors = unrelated(found, 2, config.seed)
+    donors = donors if config.null else donors[:1]
     same = np.stack(
         [_effects(found, patches, direction, tested, source=INTO[direction], donors=each) for each in donors]
     )

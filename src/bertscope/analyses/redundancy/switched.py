@@ -33,7 +33,7 @@ def switched_off(encoder: Encoder, task: Task, sets: Sequence[Sequence[Unit]], m
     """`task` is as this encoder answers it."""
     from bertscope.models.judge import judge_without
 
-    reference = encoder.means(task.validation) if mode == "mean" else None
+    reference = encoder.means(task.validation, task.output) if mode == "mean" else None
     found = judge_without(encoder, task.output, task.test, sets, mode=mode, reference=reference)
     return Switched(found.moments, found.losses, found.divergence, found.flips)
 
