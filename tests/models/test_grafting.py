@@ -20,11 +20,11 @@ from bertscope.models.outputs.kinds import model_output
 from bertscope.models.replay import run_each
 from bertscope.models.taps import Tap, tapped
 from device import DEVICE
-from families import CONFIGS, tiny_model
+from families import MARKED, tiny_model
 from toy import task as toy_task
 
 
-@pytest.fixture(scope="module", params=CONFIGS)
+@pytest.fixture(scope="module", params=MARKED)
 def pair(request, _pocket):
     """A base and a tuned model of a family: all of the latter's weights are others."""
     tuned = load(tiny_model(request.param).to(DEVICE), tokenizer=_pocket.tokenizer)

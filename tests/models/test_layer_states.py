@@ -18,7 +18,7 @@ from bertscope.models.outputs.kinds import MODEL_OUTPUTS, model_output
 from bertscope.models.readings import Reading, read_layers
 from bertscope.models.shortcuts import _OF_A_ROW, Shortcut, some_tokens
 from device import DEVICE
-from families import CONFIGS, tiny_model
+from families import MARKED, tiny_model
 from output_runs import FAMILIES, models
 
 
@@ -41,7 +41,7 @@ def read_plainly(encoder, texts) -> tuple[np.ndarray, np.ndarray]:
     return torch.stack(found).cpu().numpy()[:, back], whole.cpu().numpy()[back]
 
 
-@pytest.mark.parametrize("family", CONFIGS)
+@pytest.mark.parametrize("family", MARKED)
 def test_states_are_the_librarys_and_the_last_are_read_as_the_model_does(family, _pocket, texts):
     encoder = encoder_of(family, _pocket.tokenizer)
     found, whole = read_plainly(encoder, texts)
@@ -60,7 +60,7 @@ def test_states_are_the_librarys_and_the_last_are_read_as_the_model_does(family,
         torch.testing.assert_close(ours[real], theirs[real], atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("family", CONFIGS)
+@pytest.mark.parametrize("family", MARKED)
 def test_a_layer_read_plainly_is_a_model_without_the_layers_above(family, _pocket, texts):
     """Gates at 0 let a layer's input pass as it is, to the last norm where there is one."""
     encoder = encoder_of(family, _pocket.tokenizer)

@@ -14,7 +14,7 @@ from bertscope.models.load import load
 from bertscope.models.outputs.kinds import own_output
 from bertscope.models.patching import ALL, Patch, patched
 from device import DEVICE
-from families import CONFIGS, tiny_model
+from families import MARKED, tiny_model
 from plain_patching import logits_of, plain_patch
 
 CLEAN = (
@@ -33,7 +33,7 @@ def found_of(encoder, **how):
     return contrasts(own_output(encoder, pairs=False), examples(CLEAN), examples(CORRUPTED), **how)
 
 
-@pytest.fixture(scope="module", params=CONFIGS)
+@pytest.fixture(scope="module", params=MARKED)
 def encoder(request, _pocket):
     """A tiny model of a family that gives one score: any two texts have different ones."""
     return load(tiny_model(request.param, num_labels=1).to(DEVICE), tokenizer=_pocket.tokenizer)

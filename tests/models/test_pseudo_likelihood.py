@@ -16,7 +16,7 @@ from bertscope.models.pieces import read_pieces
 from bertscope.models.state_map import GROUPS, StateSums
 from bertscope.models.word_guesses import last_states, log_p
 from device import DEVICE
-from families import CONFIGS, tiny_model
+from families import MARKED, tiny_model
 from six_sentences import SENTENCES
 
 HARD = (
@@ -87,7 +87,7 @@ def test_words_of_several_pieces_are_masked_to_their_end(kind, _pocket):
         assert hidden.max() > 1 and hidden.min() == 1
 
 
-@pytest.mark.parametrize("family", CONFIGS)
+@pytest.mark.parametrize("family", MARKED)
 def test_scores_are_those_of_a_plain_loop_in_every_family(family, _pocket):
     encoder = guesser(family, _pocket.tokenizer)
     found = batched(encoder, of(SENTENCES))

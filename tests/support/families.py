@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
@@ -43,6 +44,11 @@ CONFIGS: dict[str, dict[str, Any]] = {
 UNEVEN = ("heads:1", "head:2.2", "neuron:2.7", "neuron:2.40", "mlp:3")
 """Parts that can be cut out of any of them, but for ALBERT, whose layers lose the same."""
 ALIKE = tuple(f"{kind}:{layer}.{number}" for kind, number in (("head", 2), ("neuron", 7)) for layer in (1, 2, 3))
+
+_UNLIKE = {"bert", "distilbert", "albert", "modernbert", "deberta-v2", "mpnet"}
+"""Families as unlike each other as they come."""
+MARKED = [pytest.param(name, marks=() if name in _UNLIKE else pytest.mark.slow) for name in CONFIGS]
+"""All families; those that are much like another of them are left to `make test-all`."""
 
 
 def tiny_config(name: str, **changes: Any) -> Any:

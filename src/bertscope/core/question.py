@@ -219,13 +219,14 @@ class Question:
 
     def sentence(self, result: Result) -> Statement | None:
         """A stored result in a sentence; None where there is nothing to say, or nobody wrote one."""
-        folder = self.module.rpartition(".")[0]
-        return registry.resolve(f"{folder}.result:sentence")(result) if self.compared else None
+        return self._beside("result:sentence")(result) if self.compared else None
 
     def consequences(self, result: Result) -> list[Consequence]:
-        """What follows from a stored result: what `consequences` in the folder's `consequence.py` makes of it."""
-        folder = self.module.rpartition(".")[0]
-        return registry.resolve(f"{folder}.consequence:consequences")(result)
+        """What follows from a stored result, as the folder's `consequence.py` has it."""
+        return self._beside("consequence:consequences")(result)
+
+    def _beside(self, what: str) -> Callable[..., Any]:
+        return registry.resolve(f"{self.module.rpartition('.')[0]}.{what}")
 
     @cached_property
     def _measuring(self) -> str:
@@ -284,8 +285,11 @@ class Question:
             return value
         one = self.input(name)
         if one.many:
-            return [opened(one.kind, each, how) for each in (value if isinstance(value, list | tuple) else [value])]
-        return opened(one.kind, value, how)
+            return [
+                registry.opened(one.kind, each, how)
+                for each in (value if isinstance(value, list | tuple) else [value])
+            ]
+        return registry.opened(one.kind, value, how)
 
 
 def _with_notes(result: Result, inputs: Mapping[str, Any]) -> Result:
@@ -294,11 +298,3 @@ def _with_notes(result: Result, inputs: Mapping[str, Any]) -> Result:
         for one in value if isinstance(value, list) else [value]:
             result.notes += [note for note in getattr(one, "opening_notes", ()) if note not in result.notes]
     return result
-
-
-def opened(kind: str, value: Any, how: Mapping[str, Any] | None) -> Any:
-    """What a question is given: a name or a path, opened, or what Python users hold."""
-    known = registry.KINDS[kind]
-    if how is None and not isinstance(value, str | Path):
-        return value
-    return registry.resolve(known.accept or known.open)(str(value) if isinstance(value, Path) else value, **how or {})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core.errors import UserError, did_you_mean
@@ -107,3 +108,11 @@ def resolve(target: str) -> Any:
     for part in name.split("."):
         found = getattr(found, part)
     return found
+
+
+def opened(kind: str, value: Any, how: Mapping[str, Any] | None) -> Any:
+    """What a question is given: a name or a path, opened, or what Python users hold."""
+    known = KINDS[kind]
+    if how is None and not isinstance(value, str | Path):
+        return value
+    return resolve(known.accept or known.open)(str(value) if isinstance(value, Path) else value, **how or {})

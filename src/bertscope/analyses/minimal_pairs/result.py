@@ -134,7 +134,7 @@ def sentence(result: Result) -> Statement | None:
     above = result.numbers(key="above", way="own")[0]
     words = (
         f"The good text is the likelier one in {percent(first.value)} of {first.n:,} pairs, and of {above.n} "
-        f"phenomena {above.value:.0f} are clearly above one half"
+        f"phenomena {above.value:.0f} are found above one half"
     )
     if told["mapped"]:
         lost = Estimate.of_number(result.numbers(key="forgotten")[0])
