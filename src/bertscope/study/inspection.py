@@ -66,6 +66,7 @@ QUESTIONS = (
     Asked("ablate", lambda of: (of.layers / 2 + 1) * of.rows, {"units": ("layer",)}, called="layers"),
     Asked("explain", lambda of: 40 * 100.0, {"sample": 40}),
     Asked("graft", lambda of: (2 * of.layers + 8) * of.rows, {"units": ("layer",), "steps": 3}, ("base", "model")),
+    Asked("readout", lambda of: 4.0 * of.rows + 4000.0, {"fit": 1000}),
     Asked("patterns", lambda of: 4.0 * of.rows),
     Asked("change", lambda of: 6.0 * of.rows, of=("base", "model")),
     Asked("ablate", lambda of: (of.heads / 2 + 1) * of.rows, {"units": ("head",)}, called="heads"),
