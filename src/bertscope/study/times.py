@@ -105,9 +105,10 @@ class Times:
 
 _DEMO = {
     "ablate": 42.0, "change": 0.6, "check": 1.5, "claims": 0.1, "contrast": 0.4, "contrastive": 14.0, "errors": 2.4,
-    "explain": 4.0, "features": 2.0, "finetune": 22.0, "freeze": 0.9, "geometry": 4.0, "graft": 6.0,
-    "importance": 38.0, "lottery": 0.1, "minimal-pairs": 6.0, "overlap": 0.1, "patch": 20.0, "patterns": 0.7, "probe": 18.0, "project": 0.1,
-    "prune": 10.0, "readout": 6.0, "redundancy": 8.0, "relations": 2.0, "scratch": 0.1, "sentences": 2.1, "similarity": 5.5,
-    "states": 0.9, "structure": 14.0, "ticket": 20.0, "truncate": 3.5, "untuned": 0.9, "versus": 2.4,
+    "explain": 4.0, "features": 2.0, "finetune": 22.0, "freeze": 0.9, "geometry": 4.0, "graft": 12.0, "importance":
+    38.0, "lottery": 0.1, "minimal-pairs": 2.0, "overlap": 0.1, "patch": 9.0, "patterns": 0.7, "probe": 12.0,
+    "project": 0.1, "prune": 10.0, "readout": 6.0, "redundancy": 8.0, "relations": 2.0, "scratch": 0.1, "sentences":
+    2.1, "similarity": 5.5, "states": 0.9, "structure": 14.0, "ticket": 20.0, "truncate": 3.5, "untuned": 0.9,
+    "versus": 2.4,
 }  # fmt: skip
 """The median seconds of the demo's steps, by question, on two cores: better than nothing in a new store."""
