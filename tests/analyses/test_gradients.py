@@ -13,7 +13,7 @@ from bertscope.core.errors import UserError
 from bertscope.data.task import Task
 from bertscope.models.load import load
 from device import DEVICE
-from families import CONFIGS, tiny_model
+from families import MARKED, tiny_model
 
 STEP = 1e-5
 SINGLE = (
@@ -183,7 +183,7 @@ def test_the_token_form_is_the_size_of_output_times_gradient_at_each_token(tiny,
     assert (found.heads >= example.heads - 1e-12).all() and (found.mlps >= example.mlps - 1e-12).all()
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", MARKED)
 @pytest.mark.parametrize("per_token", [False, True])
 def test_every_family(name, per_token, _pocket, texts):
     labels = ("LABEL_0", "LABEL_1", "LABEL_2")

@@ -21,7 +21,7 @@ from bertscope.data.read import task_root
 from bertscope.models.load import load
 from bertscope.models.source import model_root
 from bertscope.study.runner import run_steps
-from families import CONFIGS, tiny_model
+from families import MARKED, tiny_model
 from plain_attention import bits, plain_maps
 from toy import task_of
 
@@ -258,7 +258,7 @@ def test_a_model_with_a_layer_without_heads(tiny, many):
     ], atol=1e-6)  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", MARKED)
 def test_every_family_is_read(name, pocket, many):
     encoder = load(tiny_model(name), tokenizer=pocket.tokenizer)
     result = redundancy(encoder, many.take(range(8)), replace(FEW, weighted=name == "roberta"))

@@ -13,7 +13,7 @@ from bertscope.core.examples import Examples
 from bertscope.models.attribution import METHODS, allowed_gap, attribute, gauss_legendre
 from bertscope.models.load import load
 from captum_values import NODES, TEXTS, VALUES, captum_values
-from families import CONFIGS, tiny_model
+from families import MARKED, tiny_model
 from plain_margins import margin, tokens_of
 from six_sentences import SENTENCES
 
@@ -205,7 +205,7 @@ def test_a_model_is_left_as_it_was(tokenizer, method):
     assert not encoder.model.get_input_embeddings()._forward_hooks
 
 
-@pytest.mark.parametrize("family", CONFIGS)
+@pytest.mark.parametrize("family", MARKED)
 def test_every_family(family, tokenizer):
     """What is masked through embeddings is what is masked through ids, and integrated gradients add up."""
     encoder = load(tiny_model(family), tokenizer=tokenizer)

@@ -28,7 +28,7 @@ from bertscope.models.outputs.kinds import model_output
 from bertscope.training.finetune.question import FinetuneConfig, check, finetune
 from bertscope.training.objective import Labelled
 from bertscope.training.task_kinds import with_task_head
-from families import CONFIGS, tiny_model
+from families import MARKED, tiny_model
 from planted_task import NEEDED
 
 OFF = [Unit.parse("head:1.1"), Unit.parse("mlp:2")]
@@ -114,7 +114,7 @@ def test_gradients_are_those_of_one_example_at_a_time(tiny, task):
     np.testing.assert_allclose(found.heads, np.mean(each, 0), rtol=1e-3, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", MARKED)
 def test_families_choose_or_are_refused(name, pocket, task):
     base = load(tiny_model(name), tokenizer=pocket.tokenizer)
     if name in HEADLESS:

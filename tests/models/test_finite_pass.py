@@ -25,7 +25,7 @@ from bertscope.models.span_head import with_span_head
 from bertscope.models.states import hidden_states
 from bertscope.models.states_store import PROGRESS
 from device import DEVICE
-from families import CONFIGS, tiny_model
+from families import MARKED, tiny_model
 from toy import task
 
 IN_LAYER_2 = "gives NaN or infinite values, in layer 2 at the latest, though its weights are finite"
@@ -160,7 +160,7 @@ def test_gradients_are_looked_at_though_the_way_there_was_finite(tiny, monkeypat
         gate_gradients(tiny, task(), task().validation)
 
 
-@pytest.mark.parametrize("family", CONFIGS)
+@pytest.mark.parametrize("family", MARKED)
 def test_no_family_is_refused_for_its_padding(family, read, pocket, many):
     encoder = load(tiny_model(family).to(DEVICE), tokenizer=pocket.tokenizer)
     long = Examples(("a", "b"), ("It was " * 25, "No"), label=np.zeros(2))

@@ -18,7 +18,7 @@ from bertscope.models.load import load
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.taps import Tap, tapped
 from device import DEVICE
-from families import _COMMON, CONFIGS, tiny_model
+from families import _COMMON, CONFIGS, MARKED, tiny_model
 from six_sentences import SENTENCES
 
 
@@ -54,7 +54,7 @@ def special(encoder, batch) -> torch.Tensor:
     return torch.isin(batch["input_ids"], torch.tensor(wanted, device=batch["input_ids"].device))
 
 
-@pytest.mark.parametrize("family", CONFIGS)
+@pytest.mark.parametrize("family", MARKED)
 def test_a_replayed_change_is_the_change(family, _pocket, texts, padded):
     encoder = load(tiny_model(family).to(DEVICE), tokenizer=_pocket.tokenizer)
     layers = range(encoder.n_layers + 1)

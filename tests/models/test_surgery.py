@@ -19,7 +19,7 @@ from bertscope.models.load import load
 from bertscope.models.observe import observe
 from bertscope.models.predict import predict
 from device import DEVICE, on_cpu
-from families import ALIKE, CONFIGS, UNEVEN, tiny_model
+from families import ALIKE, CONFIGS, MARKED, UNEVEN, tiny_model
 from six_sentences import SENTENCES
 
 HIDDEN, HEAD, NEURONS = 24, 6, 40
@@ -82,7 +82,7 @@ def random_set(encoder, seed: int) -> tuple[list[Unit], int]:
     return units, removed + (in_layer(encoder, gone) if gone and name != "albert" else 0)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", MARKED)
 def test_gate_0_equals_the_cut_and_reloads_bit_equal(encoder, texts, tmp_path, name):
     for seed in range(4):
         units, removed = random_set(encoder, seed)
@@ -146,7 +146,7 @@ def test_a_cut_model_can_be_gated_and_cut_again(encoder, texts, name):
     assert twice.model.config.bertscope["cut"] == [["head:1.1", "head:1.2", "layer:2"], ["head:1.2", "heads:2"]]
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", MARKED)
 def test_layers_and_even_mlps_open_in_plain_transformers(encoder, texts, tmp_path, name):
     off = ["layer:3", *(f"neuron:{layer}.{neuron}" for layer in (1, 2) for neuron in range(1, 11))]
     smaller = encoder.cut(off)

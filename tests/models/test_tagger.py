@@ -21,7 +21,7 @@ from bertscope.models.outputs.kinds import model_output
 from bertscope.models.outputs.tagger import Tagger
 from bertscope.models.word_windows import word_windows
 from bertscope.training.task_kinds import with_task_head
-from families import ALIKE, CONFIGS, UNEVEN, tiny_model
+from families import ALIKE, MARKED, UNEVEN, tiny_model
 
 VOCABULARY = ("anna", "unbelievably", "went", "to", "paris", "yesterday", "homeward", "and", "extraordinary", ".")
 TAGS = ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
@@ -219,7 +219,7 @@ def test_a_student_is_taught_by_words(tagger):
     assert float(found) == pytest.approx(np.mean(wanted), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", MARKED)
 def test_every_family_has_one(name, pocket):
     base = load(tiny_model(name), tokenizer=pocket.tokenizer)
     task = task_of(sentences((3, 70, 12)))
@@ -231,7 +231,7 @@ def test_every_family_has_one(name, pocket):
     assert np.abs(whole - off).max() > 1e-4
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", MARKED)
 def test_cut_saved_and_opened_again(name, pocket, tmp_path):
     base = load(tiny_model(name), tokenizer=pocket.tokenizer)
     task = task_of(sentences((3, 30)))

@@ -21,10 +21,10 @@ from bertscope.training.loop import train
 from bertscope.training.memory import KeptForBackward
 from bertscope.training.objective import Labelled
 from device import DEVICE, on_cpu
-from families import CONFIGS, tiny_model
+from families import MARKED, tiny_model
 from short_training import make_task, same, stop_in_epoch
 
-EVERY = pytest.mark.parametrize("name", CONFIGS)
+EVERY = pytest.mark.parametrize("name", MARKED)
 QUICK = FinetuneConfig(epochs=2, learning_rate=2e-3, batch_size=8, warmup=0.1)
 TASK = make_task()
 

@@ -22,7 +22,7 @@ from bertscope.training.finetune.question import FinetuneConfig, finetune
 from bertscope.training.objective import Labelled
 from bertscope.training.task_kinds import with_task_head
 from device import DEVICE, on_cpu
-from families import CONFIGS, tiny_model
+from families import MARKED, tiny_model
 
 PLACES = ("house", "river", "road", "room", "train")
 FILLERS = ("the", "old", "was", "by", "a", "long", "and", "she", "said", "it", "to", "him")
@@ -210,7 +210,7 @@ def test_questions_that_score_take_them_and_refuse_a_model_without_the_task_head
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("family", CONFIGS)
+@pytest.mark.parametrize("family", MARKED)
 def test_every_family_trains_and_comes_back(family, kind, _pocket, tmp_path):
     task = make_task(kind, n=16)
     base = load(tiny_model(family).to(DEVICE), tokenizer=_pocket.tokenizer)
