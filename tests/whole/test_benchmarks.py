@@ -34,11 +34,13 @@ def written(tmp_path_factory):
     return json.loads(file.read_text())
 
 
+@pytest.mark.slow
 def test_machine_is_written_down(written):
     assert {"cpu", "cores", "threads", "python", "torch", "transformers", "device"} <= set(written["machine"])
     assert written["quick"] is True
 
 
+@pytest.mark.slow
 def test_memory_is_told_for_every_size(written):
     (report,) = written["benchmarks"]["memory"]
     assert list(report["megabytes"]) == ["4", "16"] and "sentences" in report["data"]
@@ -47,6 +49,7 @@ def test_memory_is_told_for_every_size(written):
     assert report["claims"][0]["measured"] == pytest.approx(growth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "memory"])
 def test_benchmark_completes_and_its_variants_agree(written, name):
     if name == "training" and find_spec("accelerate") is None:
