@@ -72,6 +72,22 @@ def test_what_cannot_be_asked_is_said_and_the_rest_goes_on(folder, reviews, tmp_
     assert any("can't be asked here" in note for note in found.notes())
 
 
+def test_what_is_refused_before_it_begins_is_said_too(folder, reviews, tmp_path, monkeypatch):
+    """Not taken for something that there was no time for."""
+    asked = inspection.Asked("ablate", lambda of: 1.0, {"units": ("head",)})
+    monkeypatch.setattr(inspection, "QUESTIONS", (asked,))
+
+    def refuse(*args, **kwargs):
+        raise UserError("no such thing here; give another")
+
+    begin = inspection._Asking.begin
+    monkeypatch.setattr(
+        inspection._Asking, "begin", lambda self: (begin(self), monkeypatch.setattr(inspection, "run_steps", refuse))
+    )
+    found = inspect(folder, reviews, minutes=5, store=tmp_path)
+    assert found.failed == {"ablate": "no such thing here; give another"} and not found.left and not found.rows
+
+
 def test_minutes_must_be_more_than_none(folder, reviews, tmp_path):
     with pytest.raises(UserError, match="more than 0"):
         inspect(folder, reviews, minutes=0, store=tmp_path)

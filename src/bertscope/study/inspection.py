@@ -9,7 +9,6 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -215,14 +214,18 @@ class _Asking:
             size = self._limited(limit)
             if limit is not None and limit != self._reading.get("limit") and size == self._size:
                 continue
-            with suppress(UserError):
+            try:
                 step = self._step(one.question, one.config, one.of, limit)
                 seconds = min(seconds, self._foretold(one, size))
-                if self._store.has(step) or seconds <= self._left:
-                    self._make(one, step, seconds)
-                    if size.rows < self._size.rows:
-                        self.inspection.rows[one.name] = size.rows
-                    return
+                if not (self._store.has(step) or seconds <= self._left):
+                    continue
+                self._make(one, step, seconds)
+            except UserError as error:  # refused before it began: fewer rows would be, too
+                self.inspection.failed[one.name] = str(error)
+                return
+            if size.rows < self._size.rows and one.name in self.inspection.results:
+                self.inspection.rows[one.name] = size.rows
+            return
         if seconds < float("inf"):
             self.inspection.left[one.name] = seconds
 
