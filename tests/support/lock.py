@@ -107,10 +107,11 @@ class Wheel:
 
 
 def project() -> tuple[list[Requirement], list[Requirement]]:
-    """What pyproject.toml asks for at run time, what builds it counted, and for all extras."""
+    """What pyproject.toml asks for at run time, with the live page and what builds it, and for all extras."""
     parsed = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))
-    run = [*parsed["project"]["dependencies"], *parsed["build-system"]["requires"], EDITABLE]
-    extras = itertools.chain(*parsed["project"]["optional-dependencies"].values())
+    optional = parsed["project"]["optional-dependencies"]
+    run = [*parsed["project"]["dependencies"], *optional["live"], *parsed["build-system"]["requires"], EDITABLE]
+    extras = itertools.chain(*optional.values())
     return [*map(Requirement, run)], [*map(Requirement, extras)]
 
 
