@@ -76,8 +76,9 @@ def history(losses: Sequence[float] = (1.0, 0.2), scores: Sequence[float] = (0.5
 def training(after: float, base: ModelRecord = BASE, way: dict | None = None, beside: Mapping[str, float] = {},
              reach: float = 0.02, **config) -> Finding:  # fmt: skip
     """A training that ended there, beside a constant answer that has .5, and other baselines."""
+    without = {"chance": 0.5} | dict(beside)
     headline = [Number("after", after, after - reach, after + reach, 400, "accuracy"),
-                *(Number(key, value, unit="accuracy") for key, value in ({"chance": 0.5} | dict(beside)).items())]  # fmt: skip
+                *(Number(key, value, unit="accuracy") for key, value in without.items())]  # fmt: skip
     way = way or history()
     made = finding("finetune", way["tables"], headline, base, **{"init": "pretrained"} | config)
     made.result.provenance |= way["provenance"]

@@ -1,9 +1,9 @@
 """The trainings behind `finetune`'s recipe: six data sets, from 100 rows on, pocket and all-MiniLM-L6-v2.
 
 `python tests/support/recipe_trainings.py search --minilm FOLDER --out search.jsonl` tries learning rates, steps and
-batches; `... recipes ...` trains by each recipe. Both write a line for each training, go on where they stopped, and
-end after `--seconds`. A GPU is shared by `--processes`: a step of so small a model leaves it idle most of the time.
-`recipe_table.py` makes the table of what came out.
+batches; `... recipes ... --out recipes.jsonl` trains by each recipe. Both write a line for each training, go on
+where they stopped, and begin nothing that would last beyond `--seconds`. A GPU is shared by `--processes`: a step of
+so small a model leaves it idle most of the time. `recipe_table.py` makes the tables of what came out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -28,7 +28,7 @@ from bertscope.data.read import read_task
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
-from bertscope.training.finetune.question import FinetuneConfig
+from bertscope.training.finetune.question import MOST_EPOCHS, FinetuneConfig
 from bertscope.training.loop import train
 from bertscope.training.objective import Labelled
 from bertscope.training.task_kinds import with_task_head
@@ -106,8 +106,8 @@ def searched() -> list[Cell]:
     for data, model, rows in product(("SST-2", "WebMD", "STS-B", "UNER"), MODELS, (100, 1000, 300, 3000)):
         if rows not in sizes(data):
             continue
-        ways = product(rates[model], (100, 200, 400), (8, 32)) if rows < 3000 else product(rates[model], (300, 900), (32,))
-        for rate, steps, batch in ways:
+        tried = ((100, 200, 400), (8, 32)) if rows < 3000 else ((300, 900), (32,))
+        for rate, steps, batch in product(rates[model], *tried):
             epochs = max(1, round(steps / math.ceil(rows / batch)))
             cells.append(Cell(data, model, rows, 0, rate, epochs, batch=batch))
     random.Random(0).shuffle(cells)
@@ -116,18 +116,21 @@ def searched() -> list[Cell]:
 
 BEFORE = {"pocket": (3e-4, 4, 0.1), "MiniLM": (2e-5, 3, 0.0)}
 """Learning rate, epochs and warm-up that `auto` was until version 3 of `finetune`, whatever the number of rows."""
+_FEWER_STEPS = 200
+"""Of the arm that has a lower least number of steps than `auto`."""
 
 
 def arms(data: str, model: str, rows: int, seed: int) -> dict[str, Cell]:
     """The same rows and seed by each recipe."""
     rate, epochs, warmup = BEFORE[model]
-    own = {"pocket": (3e-4, 4), "MiniLM": (1e-4, 3)}[model]
-
-    def auto(least: int) -> Cell:
-        n = max(own[1], min(25, math.ceil(least / math.ceil(rows / 32))))
-        return Cell(data, model, rows, seed, own[0], n, 0.1)
-
-    return {"before": Cell(data, model, rows, seed, rate, epochs, warmup), "auto": auto(300), "fewer": auto(200)}
+    auto = FinetuneConfig().settled(MODELS[model], rows)
+    assert auto.learning_rate and auto.epochs and auto.warmup
+    fewer = max(epochs, min(MOST_EPOCHS, math.ceil(_FEWER_STEPS / math.ceil(rows / auto.batch_size))))
+    return {
+        "before": Cell(data, model, rows, seed, rate, epochs, warmup),
+        "auto": Cell(data, model, rows, seed, auto.learning_rate, auto.epochs, auto.warmup),
+        "fewer": Cell(data, model, rows, seed, auto.learning_rate, fewer, auto.warmup),
+    }
 
 
 def by_recipes(seeds: int) -> list[Cell]:
@@ -154,8 +157,8 @@ def train_cell(cell: Cell, base: Encoder) -> dict[str, Any]:
     followed = replace(task, validation=task.validation.take(range(_FOLLOWED)))
     history = train(encoder, Labelled(encoder, followed), cell.settings, out=None, resume=False)
     asked = task.asked_of(encoder)
-    scores = {split: asked.score(encoder.predict(getattr(asked, split), asked.output), getattr(asked, split)).value
-              for split in MOST}  # fmt: skip
+    scored = {split: getattr(asked, split) for split in MOST}
+    scores = {split: asked.score(encoder.predict(rows, asked.output), rows).value for split, rows in scored.items()}
     losses = [point["loss"] for point in history.steps]
     few = max(1, len(losses) // 10)
     return asdict(cell) | scores | {
@@ -165,9 +168,10 @@ def train_cell(cell: Cell, base: Encoder) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def done_before(out: Path) -> set[Cell]:
-    lines = out.read_text().splitlines() if out.exists() else []
-    return {Cell(**{name: json.loads(line)[name] for name in Cell.__dataclass_fields__}) for line in lines}
+def told(out: Path) -> dict[Cell, dict[str, Any]]:
+    """The lines of a file, by training."""
+    lines = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    return {Cell(**{one.name: line[one.name] for one in fields(Cell)}): line for line in lines}
 
 
 def _work(cells: list[Cell], place: Any, minilm: str, device: str, out: Path, until: float) -> None:
@@ -176,12 +180,13 @@ def _work(cells: list[Cell], place: Any, minilm: str, device: str, out: Path, un
 
     torch.set_num_threads(1)
     models = {"pocket": load("pocket", device=device), "MiniLM": load(minilm, device=device)}
-    a_step = 0.03
+    a_step, beside = 0.03, 1.0
     for cell in _next(cells, place):
-        if time.time() + cell.steps * a_step > until:
+        if time.time() + beside + cell.steps * a_step > until:
             continue
         line = train_cell(cell, models[cell.model])
-        a_step = max(a_step, line["seconds"] / cell.steps)
+        a_step = max(a_step, line["training_seconds"] / cell.steps)
+        beside = max(beside, line["seconds"] - line["training_seconds"])
         with out.open("a") as file:
             file.write(json.dumps(line) + "\n")
 
@@ -207,7 +212,7 @@ def main() -> None:
     given, started = options.parse_args(), time.time()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     cells = searched() if given.what == "search" else by_recipes(given.seeds)
-    cells = [cell for cell in cells if cell not in done_before(given.out)]
+    cells = [cell for cell in cells if cell not in told(given.out)]
     print(f"{len(cells)} trainings, {sum(cell.steps for cell in cells):,} steps", flush=True)
     fork, until = multiprocessing.get_context("fork"), started + given.seconds
     place = fork.Value("i", 0)
@@ -217,7 +222,7 @@ def main() -> None:
         worker.start()
     for worker in workers:
         worker.join()
-    print(f"{len(done_before(given.out))} lines after {time.time() - started:.0f} s")
+    print(f"{len(told(given.out))} lines after {time.time() - started:.0f} s")
 
 
 if __name__ == "__main__":

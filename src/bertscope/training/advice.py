@@ -1,9 +1,9 @@
 """What to try where a training ended no better than an answer without a model: read off how its loss and its score on
 validation went, beside what the recipe `auto` would have done.
 
-In 678 trainings of six data sets (docs/findings/recipe.md), a loss that fell by less than a tenth nearly always had one
-of three causes: a learning rate far above auto's, one far below it, or too few steps. Where it fell and the score is
-still that of a constant answer, the rows were learnt by heart.
+Measured on six data sets (docs/findings/recipe.md): a loss that fell by less than a tenth had one of three causes, a
+learning rate far above auto's, one far below it, or too few steps. Where it fell and the score is still that of a
+constant answer, the rows were learnt by heart.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ from bertscope.training.objective import Labelled
 from bertscope.training.task_kinds import with_task_head
 from bertscope.training.told import kept_outputs
 
-
 _OPEN: dict[str, Any] = {"recipe": "auto", "epochs": None, "learning_rate": None, "warmup": None}
 
 

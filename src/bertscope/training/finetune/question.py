@@ -120,8 +120,8 @@ ROWS, LONGEST = 10_000, 200
 """How many rows of the test set are told one by one, and how many characters of what is said of one."""
 
 _BY_WIDTH = {384: (3e-4, 4), 768: (1e-4, 3), math.inf: (2e-5, 3)}
-"""Under so many hidden units, auto's learning rate and fewest epochs: measured for 192 and 384, the papers' from 768 on
-(docs/findings/recipe.md)."""
+"""Under so many hidden units, auto's learning rate and fewest epochs: measured for 192 and 384 units
+(docs/findings/recipe.md), the papers' from 768 on."""
 LEAST_STEPS, MOST_EPOCHS = 300, 25
 """Few rows are gone through more often: until there are so many steps, but not more often than that."""
 RECIPES: dict[str, dict[str, Any]] = {
