@@ -52,16 +52,13 @@ class Advice:
     """What the training showed: a clause."""
     todo: str
     """What to try, as one would say it."""
-    command: str
-    """The same to be copied; `{base}`, `{model}` and `{data}` are what the result is about."""
+    flags: str = ""
+    """The training to try, as `finetune` takes it; empty where no other training would help."""
 
     @property
-    def flags(self) -> str:
-        """What the command says of the training; empty where it trains nothing."""
-        return self.command.removeprefix(_TRAIN).strip() if self.command.startswith(_TRAIN) else ""
-
-
-_TRAIN = "bertscope finetune {base} --on {data}"
+    def command(self) -> str:
+        """The same to be copied; `{base}`, `{model}` and `{data}` are what the result is about."""
+        return f"bertscope finetune {{base}} --on {{data}} {self.flags}" if self.flags else _LOOK
 
 
 def shortfall(result: Result) -> Shortfall | None:
@@ -83,9 +80,9 @@ def advice(result: Result) -> Advice:
     ran, meant, rate = int(epochs["epoch"].max()), settings.epochs, settings.learning_rate
     if settings.keep == "last" and (best := _best_before_the_end(epochs)):
         seen = f"validation was best after epoch {best} of {ran}"
-        return Advice(seen, "stop there", _command(settings, keep="best"))
+        return Advice(seen, "stop there", _flags(settings, keep="best"))
     longer = max(auto.epochs, meant)
-    by_auto = _command(settings, epochs=longer, learning_rate=auto.learning_rate, warmup=auto.warmup)
+    by_auto = _flags(settings, epochs=longer, learning_rate=auto.learning_rate, warmup=auto.warmup)
     if not loss.fell:
         if rate > _FAR * auto.learning_rate:
             return Advice(f"{loss}, at {rate / auto.learning_rate:.2g} times auto's learning rate",
@@ -95,15 +92,15 @@ def advice(result: Result) -> Advice:
         if rate < auto.learning_rate / _FAR:
             return Advice(f"{loss}, at {rate / auto.learning_rate:.2g} times auto's learning rate",
                           "try a larger learning rate", by_auto)  # fmt: skip
-        slower = _command(settings, epochs=2 * meant, learning_rate=rate / 3, warmup=auto.warmup)
+        slower = _flags(settings, epochs=2 * meant, learning_rate=rate / 3, warmup=auto.warmup)
         return Advice(loss.words, "try a smaller learning rate, unless the texts don't tell what is right", slower)
     if meant < auto.epochs:
         return Advice(f"{loss}, but training was short", f"try more steps, {_epochs(auto.epochs)}", by_auto)
     if ran == meant and _still_rises(epochs):
-        more = _command(settings, epochs=2 * ran)
+        more = _flags(settings, epochs=2 * ran)
         return Advice(f"{loss}, and validation still rose at the end", f"try more steps, {_epochs(2 * ran)}", more)
     seen = f"{loss}, but what was learnt of these rows doesn't hold for others"
-    return Advice(seen, "there is little signal; get more rows, or look whether their labels are right", _LOOK)
+    return Advice(seen, "there is little signal; get more rows, or look whether their labels are right")
 
 
 def note(result: Result) -> str | None:
@@ -150,9 +147,9 @@ def _epochs(n: int) -> str:
     return "1 epoch" if n == 1 else f"{n} epochs"
 
 
-def _command(settings: FinetuneConfig, **changed: Any) -> str:
+def _flags(settings: FinetuneConfig, **changed: Any) -> str:
     """The training once more with some settings changed; the others as they were."""
-    plain, words = FinetuneConfig(), [_TRAIN]
+    plain, words = FinetuneConfig(), list[str]()
     for one in fields(FinetuneConfig):
         if one.name == "recipe":  # what it fills in is told
             continue
