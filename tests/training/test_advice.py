@@ -27,6 +27,7 @@ BY_AUTO = "--epochs 4 --learning-rate 0.0003 --warmup 0.1"
          "--epochs 25 --learning-rate 0.0003 --warmup 0.1"),
         (history((0.7, 0.9), learning_rate=3e-3), "didn't fall (0.7 to 0.9), at 10 times", "a smaller", BY_AUTO),
         (history((0.7, 0.9), epochs=1, learning_rate=3e-3), "at 10 times auto's", "a smaller", BY_AUTO),
+        (history((0.7, 0.7), (0.5, float("nan")), learning_rate=0.0), "at 0 times auto's", "a larger", BY_AUTO),
         (history((0.7, 0.68), learning_rate=2e-5), "at 0.067 times auto's", "a larger", BY_AUTO),
         (history((0.7, 0.69)), "the loss hardly fell", "a smaller learning rate, unless",
          "--epochs 8 --learning-rate 0.0001 --warmup 0.1"),

@@ -76,7 +76,7 @@ def advice(result: Result) -> Advice:
     """What to try after a training that fell short."""
     settings, auto = (from_json(FinetuneConfig, result.provenance[key]) for key in ("settings", "auto"))
     epochs, loss = result.tables["epochs"], _Loss(result.tables["steps"])
-    assert settings.epochs and settings.learning_rate and auto.epochs and auto.learning_rate
+    assert settings.epochs and settings.learning_rate is not None and auto.epochs and auto.learning_rate
     ran, meant, rate = int(epochs["epoch"].max()), settings.epochs, settings.learning_rate
     if settings.keep == "last" and (best := _best_before_the_end(epochs)):
         seen = f"validation was best after epoch {best} of {ran}"
@@ -133,7 +133,7 @@ class _Loss:
 def _best_before_the_end(epochs: pd.DataFrame) -> int:
     """The epoch whose score is above all that the last one's may be; 0 where none is."""
     trained = epochs[epochs["epoch"] > 0]
-    best, last = trained.loc[trained["score"].idxmax()], trained.iloc[-1]
+    best, last = trained.loc[trained["score"].fillna(-np.inf).idxmax()], trained.iloc[-1]
     return int(best["epoch"]) if best["score"] > last["high"] else 0
 
 
