@@ -49,7 +49,7 @@ def _trained(
     task = Task("benchmark", "classification", ("negative", "positive"), examples, few, few, "accuracy")
     settings = FinetuneConfig(epochs=epochs, learning_rate=1e-4, warmup=0.0, batch_size=batch, frozen=frozen)
     objective = Labelled(encoder, task)
-    settled = settings.settled(encoder.hidden_size)
+    settled = settings.settled(encoder.hidden_size, len(examples))
     return train(encoder, objective, settled, out=None, resume=False, keep_prefix=once)
 
 

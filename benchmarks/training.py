@@ -50,7 +50,7 @@ def with_bertscope(encoder: Encoder, examples: Examples, epochs: int = 1) -> Wor
     few = examples.take(range(min(8, len(examples))))
     task = Task("benchmark", "classification", ("negative", "positive"), examples, few, few, "accuracy")
     settings = FinetuneConfig(epochs=epochs, learning_rate=RATE, warmup=0.0, batch_size=BATCH)
-    training = Training(encoder, Labelled(encoder, task), settings.settled(encoder.hidden_size), None)
+    training = Training(encoder, Labelled(encoder, task), settings.settled(encoder.hidden_size, len(examples)), None)
 
     def work() -> None:
         with own_randomness(encoder.device):

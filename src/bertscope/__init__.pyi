@@ -367,7 +367,7 @@ def bias(
         words: Rows that mention one of these (whole words, in either text) leave train and validation; by default English words for women.
         seeds: Three trainings for each: on all rows, without the words, and without as many random rows; 5 or more give intervals over trainings.
         swap: Words to exchange in the test texts, such as she/he: does the answer change? By default English words of gender.
-        recipe: How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width.
+        recipe: How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune.
         epochs: How often the training set is gone through; by default what the recipe says.
         learning_rate: The highest learning rate; by default what the recipe says.
         text: The column with the text; guessed from its name otherwise.
@@ -1086,7 +1086,7 @@ def finetune(
     tuned model's outputs for the test set, its table `rows` what is predicted of each row before and after.
 
     Args:
-        recipe: Epochs, learning rate and warm-up where they aren't given. paper: 3, 2e-5 and none, as for bert-base; pocket: 4, 3e-4 and 10%, for small encoders; auto: pocket under 384 hidden units, else paper.
+        recipe: Epochs, learning rate and warm-up where they aren't given. auto: 3e-4 under 384 hidden units, 1e-4 under 768, else 2e-5, after a warm-up of 10%, for 3 epochs (4 under 384) or as many as make 300 steps, at most 25; paper: 3 epochs, 2e-5 and none, as for bert-base; pocket: 4 epochs, 3e-4 and 10%.
         epochs: How often the training set is gone through; by default what the recipe says.
         learning_rate: The highest learning rate, from which it decays linearly to 0; by default what the recipe says.
         warmup: The share of all steps over which the learning rate rises; by default what the recipe says.
@@ -1172,7 +1172,7 @@ def freeze(
         texts: How many texts of the test set RSA reads. Their hidden states are kept for every training.
         words: How many of their words RSA compares; all, if there are fewer.
         seeds: One set of trainings for each; 5 or more give intervals over trainings.
-        recipe: How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width.
+        recipe: How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune.
         epochs: How often the training set is gone through; by default what the recipe says.
         learning_rate: The highest learning rate; by default what the recipe says.
         text: The column with the text; guessed from its name otherwise.
@@ -1455,7 +1455,7 @@ def lottery(
         super_survivors: Also train what survived with every seed, against parts that never survived and random ones (s; 2 seeds or more).
         patterns: Also say which attention patterns the surviving heads have, by raw and by norm-weighted attention (s).
         hans: Tasks of entailment: also score every subnetwork on HANS: `hans` (the hub), or the folder with its file. It is part of every retraining's step: asked for later, they run again.
-        recipe: How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width.
+        recipe: How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune.
         epochs: How often the training set is gone through; by default what the recipe says.
         learning_rate: The highest learning rate; by default what the recipe says.
         keep_models: Keep every retrained subnetwork, in its step's folder.
@@ -2148,7 +2148,7 @@ def scratch(
     Args:
         seeds: One training of each kind for each; 5 or more give intervals over trainings.
         patterns: Also say which attention patterns each of the encoders has (of the first seed).
-        recipe: How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width.
+        recipe: How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune.
         epochs: How often the training set is gone through; by default what the recipe says.
         learning_rate: The highest learning rate; by default what the recipe says.
         text: The column with the text; guessed from its name otherwise.
@@ -2290,7 +2290,7 @@ def shrink(
         retrain: Train what is left on the training set; --no-retrain only cuts.
         distill: Train it on what the whole model says, too, not on the labels alone.
         temperature: How much distillation softens probabilities.
-        recipe: How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width.
+        recipe: How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune.
         epochs: How often the training set is gone through; by default what the recipe says.
         learning_rate: The highest learning rate; by default what the recipe says.
         step: How much of the model's cost goes before it is asked anew what it can do without.
@@ -2571,7 +2571,7 @@ def truncate(
         dropouts: Which dropouts before the classifier are tried: numbers, or own for the model's.
         poolers: Whether the layer between the encoder and the classifier is kept, taken off, or both are tried.
         seeds: One set of trainings for each; 5 or more give intervals over trainings.
-        recipe: How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width.
+        recipe: How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune.
         epochs: How often the training set is gone through; by default what the recipe says.
         learning_rate: The highest learning rate; by default what the recipe says.
         text: The column with the text; guessed from its name otherwise.

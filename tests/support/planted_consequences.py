@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from bertscope.core.config import to_json
 from bertscope.core.figure import Figure
 from bertscope.core.model_record import DataRecord, ModelRecord, Origin
 from bertscope.core.number import Number
@@ -13,6 +15,7 @@ from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.report.finding import Finding
+from bertscope.training.finetune.question import FinetuneConfig
 
 TASK = "demo/sentiment"
 BASE = ModelRecord("b" * 16, "pocket", task_head="masked-lm", source="pocket")
@@ -57,7 +60,26 @@ def ablate(kind: str, needed: tuple[int, ...], model: ModelRecord = TUNED, **mor
     return finding("ablate", {"effects": pd.DataFrame(rows)}, told, model, figures=[map_of], kind=kind, **more)
 
 
-def training(after: float, base: ModelRecord = BASE, **config) -> Finding:
-    headline = [Number("after", after, after - 0.02, after + 0.02, 400, "accuracy"),
-                Number("chance", 0.5, unit="accuracy")]  # fmt: skip
-    return finding("finetune", {"curve": pd.DataFrame({"x": [1]})}, headline, base, **{"init": "pretrained"} | config)
+def history(losses: Sequence[float] = (1.0, 0.2), scores: Sequence[float] = (0.5, 0.5), epochs: int = 4,
+            learning_rate: float = 3e-4, rows: int = 3200, **settings) -> dict:  # fmt: skip
+    """What a training tells of its way: the loss step by step, the score before it and after each epoch, and of a
+    narrow encoder what `auto` would have done."""
+    config = FinetuneConfig(epochs=epochs, learning_rate=learning_rate, **settings)
+    told = [{"epoch": at, "loss": 1.0, "score": score, "low": score - 0.03, "high": score + 0.03}
+            for at, score in enumerate(scores)]  # fmt: skip
+    points = [{"step": at + 1, "loss": loss} for at, loss in enumerate(losses)]
+    auto = FinetuneConfig(batch_size=config.batch_size).settled(192, rows)
+    return {"tables": {"epochs": pd.DataFrame(told), "steps": pd.DataFrame(points)},
+            "provenance": {"settings": to_json(config.settled(192, rows)), "auto": to_json(auto)}}  # fmt: skip
+
+
+def training(after: float, base: ModelRecord = BASE, way: dict | None = None, beside: Mapping[str, float] = {},
+             reach: float = 0.02, **config) -> Finding:  # fmt: skip
+    """A training that ended there, beside a constant answer that has .5, and other baselines."""
+    without = {"chance": 0.5} | dict(beside)
+    headline = [Number("after", after, after - reach, after + reach, 400, "accuracy"),
+                *(Number(key, value, unit="accuracy") for key, value in without.items())]  # fmt: skip
+    way = way or history()
+    made = finding("finetune", way["tables"], headline, base, **{"init": "pretrained"} | config)
+    made.result.provenance |= way["provenance"]
+    return made

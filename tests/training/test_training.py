@@ -244,9 +244,13 @@ def test_wrong_settings_are_refused(settings, message):
 
 
 def test_recipes_fill_what_is_left_open():
-    assert FinetuneConfig().settled(192).learning_rate == 3e-4
-    assert FinetuneConfig().settled(768) == FinetuneConfig("paper", epochs=3, learning_rate=2e-5, warmup=0.0)
-    assert FinetuneConfig(epochs=9).settled(768).epochs == 9
+    assert FinetuneConfig("pocket").settled(768, 100) == FinetuneConfig(
+        "pocket", epochs=4, learning_rate=3e-4, warmup=0.1
+    )
+    assert FinetuneConfig("paper").settled(192, 100) == FinetuneConfig(
+        "paper", epochs=3, learning_rate=2e-5, warmup=0.0
+    )
+    assert FinetuneConfig(epochs=9).settled(768, 100).epochs == 9
 
 
 def test_out_is_not_written_over_a_strangers_folder(tiny, task, tmp_path):

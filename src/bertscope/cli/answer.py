@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from bertscope.core import null_panel, registry
+from bertscope.core import lineage, null_panel, registry
+from bertscope.core.consequence import consequences_of
 from bertscope.core.console import Console
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.formatting import COLUMNS, rows
+from bertscope.core.question import DATA
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement
+from bertscope.core.step import Step
 from bertscope.core.tinted import AGAINST, FOR, KIND, tinted_lines
 from bertscope.report.values import texts
 
@@ -56,6 +61,30 @@ def print_answer(result: Result) -> Console:
         wrong = not place and null_panel.fails(result)  # of a result with a panel, the first note is the panel's
         console.print(f"note: {note}", style="bold red" if wrong else None, markup=False, soft_wrap=True)
     return console
+
+
+def what_to_try(result: Result, step: Step, model: Path) -> str:
+    """After a training that taught too little, what to try, to be copied: of what was given, as it was given; `model`
+    is what it made. Empty where nothing is wrong, or nothing was trained."""
+    trains = registry.find(step.name).keeps == "model"
+    command = next((one.command for one in consequences_of(result) if one.command), "") if trains else ""
+    named = {"{model}": shlex.quote(str(model))}
+    for key, kinds in (("{base}", ("model",)), ("{data}", DATA)):
+        if key in command:
+            root = next(iter(lineage.roots(step, *kinds)))
+            named[key] = " ".join([shlex.quote(root.source), *_flags(root.options)])
+    for key, words in named.items():
+        command = command.replace(key, words)
+    return command
+
+
+def _flags(options: Mapping[str, Any]) -> Iterator[str]:
+    """How data was read, as a command takes it."""
+    for name, value in options.items():
+        flag = f"--{'data-seed' if name == 'seed' else name.replace('_', '-')}"
+        values = () if value is True else value if isinstance(value, list | tuple) else (value,)
+        if value is not False and value is not None:
+            yield " ".join([flag, *(shlex.quote(str(one)) for one in values)])
 
 
 def _told(result: Result) -> Statement | None:

@@ -137,13 +137,15 @@ def _answer(question: Question, plan: Callable[[], Step], run: RunOptions) -> No
 
         print_json(result.to_json(step.id))
     else:
-        _print(result, folder, run)
+        _print(result, step, folder, run)
 
 
-def _print(result: Result, folder: Path, run: RunOptions) -> None:
-    from bertscope.cli.answer import print_answer
+def _print(result: Result, step: Step, folder: Path, run: RunOptions) -> None:
+    from bertscope.cli.answer import print_answer, what_to_try
 
     console = print_answer(result)
+    if command := what_to_try(result, step, run.out or folder / "model"):
+        console.print(f"\ntry: {command}", markup=False, soft_wrap=True)
     written = f", written to {run.out}" if run.out else ""
     console.print(f"\nstored in {folder}{written}", markup=False, soft_wrap=True)
     elsewhere = "" if run.store == STORE else f" --store {run.store}"

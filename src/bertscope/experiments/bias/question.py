@@ -43,7 +43,7 @@ class BiasConfig:
     """Words to exchange in the test texts, such as she/he: does the answer change? By default English words of
     gender."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
+    """How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune."""
     epochs: int | None = None
     """How often the training set is gone through; by default what the recipe says."""
     learning_rate: float | None = None

@@ -49,7 +49,7 @@ class LotteryConfig:
     """Tasks of entailment: also score every subnetwork on HANS: `hans` (the hub), or the folder with its file. It is
     part of every retraining's step: asked for later, they run again."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
+    """How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune."""
     epochs: int | None = None
     """How often the training set is gone through; by default what the recipe says."""
     learning_rate: float | None = None

@@ -66,7 +66,7 @@ ticket = Question(
     config=TicketConfig,
     inputs={"base": MODEL, "task": TASK, "model": MODEL, "pruned": RESULTS},
     optional={"hans": EXAMPLES},
-    version=1,
+    version=2,
     main="score",
     better="higher",
     numbers={"score": "{stage}", "left": "left", "shared": "shared"},
@@ -128,7 +128,7 @@ def _retrained(
     from bertscope.training.objective import Labelled
     from bertscope.training.task_kinds import with_task_head
 
-    settings = config.training.settled(base.hidden_size)
+    settings = config.training.settled(base.hidden_size, len(task.train))
     name = f"{config.arm} ticket of {base.name} on {task.name}"
     learned = DataRecord(task.fingerprint, task.name, task.kind, task.labels)
     origin = Origin(ticket.name, base.record, learned, settings.seed, settings.init, to_json(config))

@@ -81,7 +81,7 @@ class ShrinkConfig:
     temperature: float = 2.0
     """How much distillation softens probabilities."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
+    """How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune."""
     epochs: int | None = None
     """How often the training set is gone through; by default what the recipe says."""
     learning_rate: float | None = None
@@ -133,7 +133,7 @@ shrink = Question(
         )
     },
     scoring=Scoring(),
-    version=4,
+    version=5,
     main="faster",
     better="higher",
     numbers={

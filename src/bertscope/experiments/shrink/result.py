@@ -176,7 +176,7 @@ def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:
         where = "" if device == "cpu" else "onnxruntime ran on the CPU; "
         notes.append(f"{where}an int8 model's score may be another on a processor without VNNI instructions")
     if work.config.retrain:
-        epochs = work.config.training.settled(work.encoder.hidden_size).epochs
+        epochs = work.config.training.settled(work.encoder.hidden_size, len(work.task.train)).epochs
         more = "1 more epoch" if epochs == 1 else f"{epochs} more epochs"
         notes.append(
             f"what was left was trained once, for {more}, which the whole model wasn't; intervals of scores are over "

@@ -67,7 +67,7 @@ class TruncateConfig:
     seeds: tuple[int, ...] = (0,)
     """One set of trainings for each; 5 or more give intervals over trainings."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """How to train where the rest isn't given: paper for bert-base, pocket for small encoders, auto by width."""
+    """How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune."""
     epochs: int | None = None
     """How often the training set is gone through; by default what the recipe says."""
     learning_rate: float | None = None

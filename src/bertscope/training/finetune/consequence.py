@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence, how_good, is_above
+from bertscope.core.consequence import Consequence, how_good
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars
+from bertscope.training.advice import advice, shortfall
+from bertscope.training.finetune.question import BASELINES
 
-_SLOWER = "bertscope finetune {base} --on {data} --learning-rate 1e-4 --epochs 10"
+_IN_WORDS = BASELINES | {"chance": "same answer", "bag_of_words": "counting words"}
 
 
 def consequences(result: Result) -> list[Consequence]:
     after = result["after"]
-    bars = {key: result[key].value for key in ("chance", "bag_of_words") if key in result}
-    good = how_good(after.value, after.unit)
-    names = {"chance": "same answer", "bag_of_words": "counting words"}
-    beside = Bars.of({"it": after} | {names[key]: value for key, value in bars.items()}, most=1.0)
-    if "chance" in bars and not is_above(after, bars["chance"]):
-        text = (
-            f"The training failed: {good}, no more than always giving the same answer has. Try more steps, or a "
-            "smaller learning rate."
-        )
-        return [Consequence("works", text, 1.0, "learning_curve", beside, command=_SLOWER, at_chance=True)]
-    if "bag_of_words" in bars:
-        words, above = how_good(bars["bag_of_words"], after.unit), is_above(after, bars["bag_of_words"])
-        if above:
-            text = f"The training worked: {good}, where counting words has {words}."
-            return [Consequence("works", text, 0.5, "learning_curve", beside)]
-        than = "worse than" if above is False else "not better for certain than"
-        text = f"It is {than} counting words: {good}, where that has {words}."
-        return [Consequence("works", text, 0.9, "learning_curve", beside, above is None, _SLOWER)]
-    return [Consequence("works", f"The training worked: {good}.", 0.5, "learning_curve", beside)]
+    good, bars = how_good(after.value, after.unit), {key: result[key].value for key in BASELINES if key in result}
+    beside = Bars.of({"it": after} | {_IN_WORDS[key]: value for key, value in bars.items()}, most=1.0)
+    short = shortfall(result)
+    if short is None:
+        best = max((key for key in bars if key != "chance"), key=bars.__getitem__, default="")
+        than = f", where {_IN_WORDS[best]} has {how_good(bars[best], after.unit)}" if best else ""
+        return [Consequence("works", f"The training worked: {good}{than}.", 0.5, "learning_curve", beside)]
+    told, failed = advice(result), short.baseline == "chance"
+    if failed:
+        began = "The training may have failed" if short.is_open else "The training failed"
+        text = f"{began}: {good}, {'hardly' if short.is_open else 'no'} more than always giving the same answer has."
+    else:
+        than = "not better for certain than" if short.is_open else "no better than"
+        has = how_good(short.score.value, after.unit)
+        text = f"It is {than} {_IN_WORDS[short.baseline]}: {good}, where that has {has}."
+    text = " ".join([text, *(f"{each[0].upper()}{each[1:]}." for each in (told.seen, told.todo))])
+    weight = 1.0 if failed else 0.9
+    return [Consequence("works", text, weight, "learning_curve", beside, short.is_open, told.command, failed)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from bertscope.core.config import to_json
 from bertscope.core.model_record import DataRecord, ModelRecord, Origin
@@ -12,6 +14,7 @@ from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from bertscope.models.surgery import without_layers
+from bertscope.training.advice import note
 from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.finetune.question import ROWS, FinetuneConfig, check, finetune
 from bertscope.training.finetune.result import finetune_result, rows_table
@@ -21,12 +24,14 @@ from bertscope.training.objective import Labelled
 from bertscope.training.task_kinds import with_task_head
 from bertscope.training.told import kept_outputs
 
+_OPEN: dict[str, Any] = {"recipe": "auto", "epochs": None, "learning_rate": None, "warmup": None}
+
 
 def measure(
     base: Encoder, task: Task, config: FinetuneConfig, *, out: str | Path | None = None, resume: bool = True
 ) -> Trained:
     check(task, config)
-    settings = config.settled(base.hidden_size)
+    settings = config.settled(base.hidden_size, len(task.train))
     before_training = base.record
     started = base.name if config.init == "pretrained" else f"{base.name} (random init)"
     if left_out := config.left_out.within(base.n_layers).numbers:
@@ -47,6 +52,7 @@ def measure(
     after = tuned.score(predictions)
     result = finetune_result(before_training, objective.task, learned, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
+    result.provenance["auto"] = to_json(replace(config, **_OPEN).settled(base.hidden_size, len(task.train)))
     result.arrays |= kept_outputs(task, tuned, predictions)
     result.tables["rows"] = rows_table((untuned, said_before), (tuned, predictions))
     result.notes += [note for note in tuned.notes if note not in objective.task.notes]
@@ -57,6 +63,8 @@ def measure(
         result.notes.append(
             f"{predictions.truncated} test texts are longer than {encoder.max_length} tokens and were cut"
         )
+    if short := note(result):
+        result.notes.insert(0, short)
     if out is not None:
         Checkpoint.of(Path(out)).remove()
     return Trained(encoder, result)
