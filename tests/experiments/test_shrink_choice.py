@@ -29,7 +29,9 @@ NAMES = {WHOLE: "whole", INT8: "whole, int8", CUT: "cut", BOTH: "cut, int8"}
 GOOD = {WHOLE: 0.9, INT8: 0.9, CUT: 0.9, BOTH: 0.9}
 
 
-def tables(faster: dict[str, float], validation: dict[str, float], **sizes: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+def tables(
+    faster: dict[str, float], validation: dict[str, float], **sizes: float
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     arms = [WHOLE, *faster]
     models = pd.DataFrame(
         {"arm": arms, "model": [NAMES[arm] for arm in arms], "validation": [validation[arm] for arm in arms],
@@ -102,8 +104,8 @@ def test_in_parameters_int8_alone_must_be_as_small_as_the_cut_and_wins_ties():
 def test_why_it_is_taken_is_said():
     forms = chosen(*tables({INT8: 1.5, CUT: 2.1, BOTH: 4.0}, GOOD | {BOTH: 0.8}), Target.parse("2x"), 32)
     assert reasons(forms, Target.parse("2x")) == [
-        "to be taken (target: 2x): cut; whole, int8 doesn't meet the target; cut, int8 scores 10.0 points less on the "
-        "validation set"
+        "to be taken (target: 2x): cut; whole, int8 doesn't meet the target; cut, int8 scores 10.0 points less on "
+        "the validation set"
     ]
     forms = chosen(*tables({INT8: 2.97, CUT: 2.1, BOTH: 3.0}, GOOD), Target.parse("9x"), 32)
     assert reasons(forms, Target.parse("9x")) == [
@@ -116,7 +118,8 @@ def test_why_it_is_taken_is_said():
 
 @pytest.fixture
 def planted_int8(monkeypatch):
-    """Have `shrink` find these shares of an int8 form's answers turned round, by its key, and write files of nothing."""
+    """Have `shrink` find these shares of an int8 form's answers turned round, by its key, and write files of
+    nothing."""
 
     def plant(**wrong: float) -> None:
         def turned(said, share):
@@ -200,7 +203,8 @@ def test_the_card_says_what_versus_says(toy_model, toy_task, planted_int8, tmp_p
     b.validation = replace(b.validation, logits=b.validation.logits * np.where(np.arange(96) < 24, -1, 1)[:, None])
     beside = between.measure(a, b, toy_task, VersusConfig(words=False))
     row = tables["versus"].set_index("arm").loc[INT8]
-    assert (row["fixed"], row["broken"], row["p"]) == tuple(beside[key].value for key in ("fixed", "broken", "rows_p"))
+    told = tuple(beside[key].value for key in ("fixed", "broken", "rows_p"))
+    assert (row["fixed"], row["broken"], row["p"]) == told
     score = tables["differences"].query("arm == @INT8 and measure == 'score'").iloc[0]
     wanted = beside.tables["differences"].set_index("measure").loc["score"]
     assert score[["change", "low", "high", "p"]].tolist() == wanted[["change", "low", "high", "p"]].tolist()

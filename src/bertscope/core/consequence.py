@@ -7,9 +7,10 @@ words that need no knowledge of heads or layers where that can be had. Each is w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import shlex
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from bertscope.core.statement import points
 
@@ -44,6 +45,9 @@ ASKS: dict[Theme, str] = {
     "looks": "bertscope explain {model} --on {data}",
 }
 """What tells of a theme of which nothing is known yet."""
+LAYERS = "layers (the steps in which it reads)"
+HEADS = "attention heads (the parts that let words look at each other)"
+"""Words that not everybody knows, as a sentence says them."""
 _COUNTED = {"accuracy": "right", "exact_match": "exactly right", "word_accuracy": "words right"}
 """Metrics that are a share of what is right."""
 _NAMES = {
@@ -102,13 +106,33 @@ def _place(one: Consequence) -> tuple[bool, float, bool]:
 
 def next_command(shown: Iterable[Consequence], asked: Collection[str], has_base: bool = True) -> str:
     """What to do next: the first command of what is shown, or else what would tell of a theme that isn't there; none
-    of a question that was `asked` already. Where no base is known, nothing that needs one."""
+    of a question that was `asked` already, unless it writes something. Where no base is known, nothing that needs
+    one. Of a model at chance, only what is shown: nothing else would tell of it."""
     shown = list(shown)
-    missing = [ASKS[theme] for theme in THEMES if theme not in {one.theme for one in shown}]
+    lost = any(one.at_chance for one in shown)
+    missing = [] if lost else [ASKS[theme] for theme in THEMES if theme not in {one.theme for one in shown}]
     for command in (*(one.command for one in shown), *missing):
-        if command and command.split()[1] not in asked and (has_base or "{base}" not in command):
+        is_new = command and (command.split()[1] not in asked or " --out " in command)
+        if is_new and (has_base or "{base}" not in command):
             return command
     return ""
+
+
+def named_data(source: str, options: Mapping[str, Any]) -> str:
+    """Data as a command takes it: where it is, and how it is read.
+
+    >>> named_data("my reviews.csv", {"label": "opinion", "skip_bad": True, "seed": 1, "limit": None})
+    "'my reviews.csv' --label opinion --skip-bad --data-seed 1"
+    """
+    told = [shlex.quote(source)]
+    for name, value in options.items():
+        flag = "--data-seed" if name == "seed" else f"--{name.replace('_', '-')}"
+        if value is True:
+            told.append(flag)
+        elif value is not None and value is not False and value not in (0, "", (), []):
+            each = value if isinstance(value, list | tuple) else [value]
+            told.append(" ".join([flag, *(shlex.quote(str(one)) for one in each)]))
+    return " ".join(told)
 
 
 def consequences_of(result: Result) -> list[Consequence]:

@@ -31,7 +31,7 @@ def consequences(result: Result) -> list[Consequence]:
     chosen = f" Best of these: {_BEST[best]}." if len(told) > 1 else ""
     text = f"{'; '.join(told)}.{chosen}"
     beside = Bars.of({_SHORT.get(arm, arm): score for arm, score in scores.items()}, most=1.0)
-    command = "bertscope shrink {model} --on {data} --out smaller"
+    command = "" if _trained(result) else "bertscope shrink {model} --on {data} --out smaller"
     is_open = _is_open(changes[best])
     return [Consequence("price", text[0].upper() + text[1:], 0.9, "scores", beside, is_open, command)]
 
@@ -42,9 +42,12 @@ def _done(arm: str, result: Result) -> str:
         return "stored in 8 bits"
     if arm == "cut_int8":
         return "both"
-    trained = result.provenance.get("settings", {}).get("retrain", True)
-    how = "trained again" if trained else "not trained again"
+    how = "trained again" if _trained(result) else "not trained again"
     return f"cut to {percent(result['left'].value)} of its inner weights and {how}"
+
+
+def _trained(result: Result) -> bool:
+    return bool(result.provenance.get("settings", {}).get("retrain", True))
 
 
 def _price(change: Number) -> str:
