@@ -151,6 +151,9 @@ def test_equal_weights_are_ranked_by_what_can_be_done():
     assert ranked([plain, able]) == [able]
     lost = Consequence("works", "c.", 0.5, at_chance=True)
     assert ranked([plain, lost, Consequence("knows", "d.", 0.1)]) == [lost, Consequence("knows", "d.", 0.1)]
+    idle = Consequence("looks", "e.", 0.9, of_skill=True)  # what random weights look at is nothing to know
+    assert ranked([lost, idle, Consequence("looks", "f.", 0.1)]) == [lost, Consequence("looks", "f.", 0.1)]
+    assert ranked([idle]) == [idle]
 
 
 def test_small_pictures_have_the_right_lengths():

@@ -12,7 +12,7 @@ from bertscope.core.store import Store
 from bertscope.models.load import load
 from bertscope.study import inspection
 from bertscope.study.inspection import inspect
-from toy import learned, task, write_reviews
+from toy import fresh, learned, task, write_reviews
 
 QUICK = ("errors", "ablate (layers)", "patterns")
 
@@ -131,6 +131,17 @@ def test_what_was_found_stays_on_the_page_where_it_is_interrupted(folder, review
     assert code == 130 and "Traceback" not in err and asked == ["errors", "ablate (layers)"]
     assert "from 3 answers" in Path("inspect.html").read_text()
     assert err.splitlines()[-1].startswith("bertscope: interrupted")
+
+
+def test_of_random_weights_nothing_is_claimed(reviews, _pocket, few, tmp_path):
+    """Saved by somebody who says nothing of where they come from."""
+    model = fresh(task(labels=("0", "1")), _pocket.tokenizer)
+    folder = str(model.save(tmp_path / "fresh"))
+    found = inspect(folder, reviews, minutes=5, store=tmp_path / "store")
+    assert [*found.results] == ["check", *QUICK]
+    (only,) = found.consequences
+    assert only.theme == "works" and only.at_chance and not only.text.startswith("It works")
+    assert found.next().startswith(("bertscope data", "bertscope finetune"))
 
 
 def test_minutes_must_be_more_than_none(folder, reviews, tmp_path):

@@ -74,6 +74,8 @@ class Consequence:
     """What to do next, to be copied; `{model}`, `{base}` and `{data}` in it are what the result is about."""
     at_chance: bool = False
     """Whether it says that the model does no more than chance, or may: then what its parts cost means nothing."""
+    of_skill: bool = False
+    """Whether it is about how the model comes to its answers, which is nothing to know of one at chance."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.weight <= 1:
@@ -89,15 +91,21 @@ def ranked_with(found: Iterable[tuple[Consequence, Source]]) -> list[tuple[Conse
     """What is said first of a model: of each theme the heaviest, in the order of the themes, with what it came from.
 
     An open one only where its theme has nothing certain; of equal weight one with a command, then the first given.
-    Of a model that does no more than chance nothing is said that is told in points of its score.
+    Of a model that does no more than chance nothing is said that is told in points of its score, nor how it comes to
+    its answers.
     """
+    found = list(found)
+    first = _first_of_each(found)
+    if not any(one.at_chance for one, _ in first):
+        return first
+    return _first_of_each(pair for pair in found if not (pair[0].of_skill or pair[0].theme in OF_THE_SCORE))
+
+
+def _first_of_each(found: Iterable[tuple[Consequence, Source]]) -> list[tuple[Consequence, Source]]:
     by_theme: dict[Theme, list[tuple[Consequence, Source]]] = {theme: [] for theme in THEMES}
     for one in found:
         by_theme[one[0].theme].append(one)
-    first = [min(of, key=lambda one: _place(one[0])) for of in by_theme.values() if of]
-    if any(one.at_chance for one, _ in first):
-        return [pair for pair in first if pair[0].theme not in OF_THE_SCORE]
-    return first
+    return [min(of, key=lambda one: _place(one[0])) for of in by_theme.values() if of]
 
 
 def _place(one: Consequence) -> tuple[bool, float, bool]:

@@ -21,4 +21,5 @@ def consequences(result: Result) -> list[Consequence]:
         f"In about {percent(fixed)} of cases its {HEADS} look at fixed places, a special sign or the neighbours, "
         f"whatever the text says; in at least {percent(least)}, given how often that is told wrongly."
     )
-    return [Consequence("looks", text, 0.4, "layers", Bars.of({"fixed places": fixed, "other": 1 - fixed}, most=1.0))]
+    beside = Bars.of({"fixed places": fixed, "other": 1 - fixed}, most=1.0)
+    return [Consequence("looks", text, 0.4, "layers", beside, of_skill=True)]

@@ -18,9 +18,10 @@ def consequences(result: Result) -> list[Consequence]:
     beside = Line.of(curve, "layer", "score", marked=float(first))
     if first >= last:
         text = f"The answer is there only after the last of its {last} {LAYERS}: none of them just passes it on."
-        return [Consequence("knows", text, 0.5, "score", beside)]
+        return [Consequence("knows", text, 0.5, "score", beside, of_skill=True)]
     text = (
         f"The answer is there after {first} of its {last} {LAYERS}: {there[name].of['share']} of what it knows "
         "beyond chance can be read off there."
     )
-    return [Consequence("knows", text, 0.6, "score", beside, command="bertscope truncate {base} --on {data}")]
+    command = "bertscope truncate {base} --on {data}"
+    return [Consequence("knows", text, 0.6, "score", beside, command=command, of_skill=True)]
