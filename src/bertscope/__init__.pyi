@@ -2278,9 +2278,11 @@ def shrink(
     """Cut a model down to what its task needs.
 
     Heads, MLPs, neurons and layers go, the least needed for what they save first, by the validation set; what is
-    left is trained again. `pruned` is a stored answer of `prune`: what it pruned is gone from the start. With `out`,
-    the model is written there, for bertscope, for onnxruntime and, where its shape allows it, for plain transformers,
-    with a card that says what was cut and what it cost.
+    left is trained again. Beside it stands what needs no search and no training, the whole model in int8, and both at
+    once; which of the three to take is decided on the validation set. `pruned` is a stored answer of `prune`: what it
+    pruned is gone from the start. With `out`, the cut model is written there, for bertscope, for onnxruntime and,
+    where its shape allows it, for plain transformers, and the whole one in int8 where that is the one to take; with a
+    card that says which that is, what was cut, what it cost and what it answers otherwise.
 
     Args:
         pruned: The folder of a stored prune, or lottery: what it pruned is cut before anything else.
@@ -2296,7 +2298,7 @@ def shrink(
         step: How much of the model's cost goes before it is asked anew what it can do without.
         rows: How many rows of the validation set the search looks at.
         curve: Also cut to other sizes, and try what else one could do: remove the top layers, prune single weights, train the whole model on. Each is trained like the cut model, which takes its time.
-        onnx: Write ONNX files, in float32 and int8; --no-onnx leaves them out.
+        onnx: Write ONNX files, in float32 and int8, and compare them; --no-onnx leaves them out.
         timed_on: Where speed is measured: on the device that the model is on, or on the CPU though it is trained on a GPU.
         force: Go on where the whole model isn't clearly above chance.
         seed: Of the training, and of the rows and texts that are drawn.

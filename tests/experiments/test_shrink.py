@@ -278,19 +278,18 @@ def test_onnx_files_and_the_code_on_the_card_work(name, toy_task, _pocket, tmp_p
     shrunk = shrink(model, toy_task, ShrinkConfig(target="30%", retrain=False), out=tmp_path / "small")
     models = shrunk.result.tables["models"].set_index("arm")
     assert models["model"].to_dict() == {
-        "whole": "whole",
-        "cut": "cut",
-        "whole_onnx": "whole, onnxruntime",
-        "whole_int8": "whole, int8",
-        "cut_onnx": "cut, onnxruntime",
-        "cut_int8": "cut, int8",
-    }
+        "whole": "whole", "cut": "cut", "whole_onnx": "whole, onnxruntime", "whole_int8": "whole, int8",
+        "cut_onnx": "cut, onnxruntime", "cut_int8": "cut, int8",
+    }  # fmt: skip
     assert models.loc["cut_onnx", "score"] == models.loc["cut", "score"]
     assert models.loc["cut_int8", "megabytes"] < 0.5 * models.loc["cut", "megabytes"]
     assert score_of(shrunk.result, "cut_int8") == models.loc["cut_int8", "score"]
+    told = (tmp_path / "small" / "README.md").read_text()
+    assert shrunk.best == "cut_int8" and 'InferenceSession("model-int8.onnx")' in told  # the smallest
     monkeypatch.chdir(tmp_path / "small")
     session: dict = {}
-    blocks = re.findall(r"^```python\n(.*?)^```$", (tmp_path / "small" / "README.md").read_text(), re.DOTALL | re.M)
+    told = told.replace('Session("model-int8.onnx")', 'Session("model.onnx")')
+    blocks = re.findall(r"^```python\n(.*?)^```$", told, re.DOTALL | re.M)
     assert len(blocks) == 2
     for code in blocks:
         exec(code, session)

@@ -17,9 +17,10 @@ from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
 from bertscope.data.scored import Scores
-from bertscope.experiments.shrink import measure
+from bertscope.experiments.shrink import measure, writing
 from bertscope.experiments.shrink import result as shrink_result
 from bertscope.experiments.shrink.card import card
+from bertscope.experiments.shrink.choice import chosen
 from bertscope.experiments.shrink.question import ShrinkConfig, Target, shrink
 from bertscope.models.config_notes import origin_note
 from bertscope.models.export import export_onnx
@@ -55,7 +56,12 @@ def times() -> pd.DataFrame:
 
 
 @pytest.fixture
-def said(models, times) -> Result:
+def forms(models, times) -> pd.DataFrame:
+    return chosen(models, times, Target.parse("2x"), 32)
+
+
+@pytest.fixture
+def said(models, times, forms) -> Result:
     layers = pd.DataFrame(
         {"layer": [1] * 3 + [2] * 3, "part": ["layer", "heads", "neurons"] * 2, "left": [1, 3, 40, 0, 0, 0],
          "whole": [1, 4, 48] * 2}
@@ -69,10 +75,18 @@ def said(models, times) -> Result:
          "measure": ["recall", "recall", "precision", "recall"], "a": [0.9, 0.8, 0.7, 0.8],
          "b": [0.89, 0.85, 0.2, 0.6], "change": [-0.01, 0.05, -0.5, -0.2], "certain": [False, False, True, True]}
     )  # fmt: skip
-    tables = {"models": models, "times": times, "layers": layers, "versus": changed, "changed_by_label": by_label}
+    differences = pd.DataFrame(
+        {"arm": ["cut", "cut", "cut_int8", "cut_int8"], "measure": ["score", "loss"] * 2, "change": [-0.025, 0.1] * 2,
+         "low": [-0.04, 0.0] * 2, "high": [-0.01, 0.2] * 2, "p": [0.01, 0.3] * 2, "p_holm": [0.02, 0.6] * 2}
+    )  # fmt: skip
+    calibration = pd.DataFrame(
+        {"arm": ARMS, "over": [0.02, 0.031, -0.01], "over_low": [0.01, 0.02, -0.03], "over_high": [0.03, 0.042, 0.01]}
+    )  # fmt: skip
+    tables = {"models": models, "times": times, "forms": forms, "layers": layers, "versus": changed,
+              "changed_by_label": by_label, "differences": differences, "calibration": calibration}  # fmt: skip
     return Result(
         "shrink", 2, tables=tables,
-        headline=[Number("change", -0.025, unit="pearson")], models={"1": ModelRecord("1", "m")},
+        headline=[Number("chance", 0.5, unit="pearson")], models={"1": ModelRecord("1", "m")},
         subject={"task": "t", "target": "2x"},
     )  # fmt: skip
 
@@ -82,10 +96,18 @@ def test_the_card_says_what_the_tables_say(said, toy_model):
     assert "m, cut for t by `bertscope shrink` (target: 2x)." in lines
     assert [line for line in lines if line.startswith("- cut")] == [
         "- cut: of 600 test rows 4 fixed, 9 broken (p = .267); "
-        "recall by class: good 0.800 to 0.850; bad 0.900 to 0.890",
+        "the score changes by −2.5 (−4.0 to −1.0) points (p = .020); "
+        "recall by class: good 0.800 to 0.850; bad 0.900 to 0.890; "
+        "it is 3.1 (2.0 to 4.2) points surer than it is right, the whole model 2.0 (1.0 to 3.0)",
         "- cut, int8: of 600 test rows 5 fixed, 30 broken (p < .001); "
-        "recall by class: good 0.800 to 0.600, for certain",
+        "the score changes by −2.5 (−4.0 to −1.0) points (p = .020); "
+        "recall by class: good 0.800 to 0.600, for certain; "
+        "it is −1.0 (−3.0 to 1.0) points surer than it is right, the whole model 2.0 (1.0 to 3.0)",
     ]
+    assert (
+        "**cut**: this folder itself. It is 2.50 times as fast as the whole model (32 texts at a time) and has 60% "
+        "of its size; its pearson on the test set changes by -0.025 [-0.040, -0.010]."
+    ) in lines
     assert [line for line in lines if line.startswith("|")] == [
         "| model | parameters | MB | 1 text at a time | 32 texts at a time | pearson | change | kept |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -124,33 +146,37 @@ def test_the_code_on_the_card_of_a_score_names_no_labels(said, toy_model, monkey
 
 
 @pytest.mark.parametrize("batch", [1, 32])
-def test_the_headline_says_what_the_tables_say(models, times, toy_task, batch):
+def test_the_headline_says_what_the_tables_say(models, times, forms, toy_task, batch):
     test = replace(toy_task.test, label=np.array([0] * 100 + [1] * 28))  # whose majority isn't select's
     task = replace(toy_task, test=test)
     work = SimpleNamespace(task=task, config=ShrinkConfig(batch=batch), score=SimpleNamespace(chance=0.5))
-    one, many = ((2.0, 1.9, 2.25, 15), (2.5, 2.4, 2.75, 9))
+    one = {"cut": (2.0, 1.9, 2.25, 15), "cut_int8": (2.5, 2.4, 2.75, 15)}
+    many = {"cut": (2.5, 2.4, 2.75, 9), "cut_int8": (2.0, 1.9, 2.25, 9)}
     first, second = (one, many) if batch == 1 else (many, one)
     asked, other = ("1", "32") if batch == 1 else ("32", "1")
-    found = shrink_result._headline(work, 0.6, models, times)
+    found = shrink_result._headline(work, 0.6, models, times, forms)
     assert found == [
-        Number("faster", *first, "x", of={"texts": asked}),
-        Number("faster", *second, "x", of={"texts": other}),
+        *(Number("faster", *first[arm], "x", of={"arm": arm, "texts": asked}) for arm in ("cut", "cut_int8")),
+        *(Number("faster", *second[arm], "x", of={"arm": arm, "texts": other}) for arm in ("cut", "cut_int8")),
         Number("left", 0.6, unit="of the blocks' parameters"),
         Number("size", 28.04, unit="MB", of={"arm": "whole"}),
         Number("size", 16.81, unit="MB", of={"arm": "cut"}),
+        Number("size", 4.26, unit="MB", of={"arm": "cut_int8"}),
         Number("score", 0.9, 0.88, 0.92, 128, "accuracy", of={"arm": "whole"}),
         Number("score", 0.875, 0.85, 0.9, 128, "accuracy", of={"arm": "cut"}),
         Number("score", 0.87, 0.845, 0.895, 128, "accuracy", of={"arm": "cut_int8"}),
         Number("kept", 0.938, 0.9, 0.974, 128, "share", of={"arm": "cut", "against": "whole"}),
         Number("kept", 0.925, n=128, unit="share", of={"arm": "cut_int8", "against": "whole"}),
         Number("change", -0.025, -0.04, -0.01, 128, "accuracy", of={"arm": "cut", "against": "whole"}),
+        Number("change", -0.03, -0.05, -0.012, 128, "accuracy", of={"arm": "cut_int8", "against": "whole"}),
         Number("chance", 100 / 128, n=128, unit="accuracy"),
     ]
     labels = [number.label for number in shrink.result(headline=found).headline]
     assert labels == [
-        f"faster ({asked} at a time)", f"faster ({other} at a time)", "left", "size, whole", "size, cut",
-        "score, whole", "score, cut", "score, cut, int8", "kept of the score above chance, cut",
-        "kept of the score above chance, cut, int8", "change", "chance",
+        *(f"faster, {arm} ({texts} at a time)" for texts in (asked, other) for arm in ("cut", "cut, int8")), "left",
+        "size, whole", "size, cut", "size, cut, int8", "score, whole", "score, cut", "score, cut, int8",
+        "kept of the score above chance, cut", "kept of the score above chance, cut, int8", "change, cut",
+        "change, cut, int8", "chance",
     ]  # fmt: skip
 
 
@@ -172,7 +198,7 @@ def test_intervals_times_and_shares_are_those_of_the_models(toy_model, toy_task)
 
 def test_the_config_names_what_was_cut_and_counts_neurons(toy_model, tmp_path):
     off = ["head:1.1", "mlp:2", "neuron:1.3", "neuron:1.7"]
-    measure._save(toy_model.cut(["layer:4"]).cut(off), tmp_path / "small")
+    writing.save_cut(toy_model.cut(["layer:4"]).cut(off), tmp_path / "small")
     said = json.loads((tmp_path / "small" / "config.json").read_text())["bertscope"]
     assert said["cut"][-2:] == [["layer:4"], ["head:1.1", "mlp:2", "2 neurons"]]
 

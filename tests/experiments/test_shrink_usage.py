@@ -54,7 +54,7 @@ def codes(encoder: Encoder, folder, monkeypatch, *, gives=("logits",), axes=("ba
     sample = {name: torch.ones(shape, dtype=torch.long) for name in reads}
     write_onnx(module, sample, gives, axes, folder / "model.onnx")
     monkeypatch.chdir(folder)
-    told = "\n\n".join(opening(encoder, onnx=True, **how))
+    told = "\n\n".join(opening(encoder, "cut", onnx=True, **how))
     return re.findall(r"^```python\n(.*?)^```$", told, re.DOTALL | re.MULTILINE)
 
 

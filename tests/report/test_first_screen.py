@@ -13,6 +13,7 @@ from bertscope.core.consequence import Consequence, next_command, ranked, spoken
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars, Cells, Line
+from bertscope.core.step import Root
 from bertscope.core.subject import subject_of
 from bertscope.report.finding import Finding
 from bertscope.report.first_screen import first_screen, in_lines
@@ -40,14 +41,14 @@ def test_a_failing_class_and_what_is_needed_are_said_and_nothing_else():
     assert set(told) == {"works", "fails", "needs"}
     assert told["works"].startswith("It works: 90 of 100 right")
     assert "texts labelled negative: 60 of 100 right, where other texts have 90 of 100" in told["fails"]
-    assert "4 attention heads it is found to need 2, head 1.3 most, 15.0 points" in told["needs"]
+    assert "look at each other) it is found to need 2, head 1.3 most, 15.0 points" in told["needs"]
 
 
 def test_a_useless_layer_is_said_to_be_open_where_nothing_else_is_certain():
     told = said(ablate("layer", ()))
     assert set(told) == {"needs"} and "is open" in told["needs"]
     told = said(ablate("layer", ()), ablate("head", (1,)))
-    assert "attention heads it is found to need 1" in told["needs"]  # what is certain comes first
+    assert "look at each other) it is found to need 1" in told["needs"]  # what is certain comes first
 
 
 def test_of_a_model_at_chance_nothing_is_said_in_points_of_its_score():
@@ -100,6 +101,20 @@ def test_commands_name_models_as_the_page_may():
     assert "shrink &#39;runs/my model&#39; --on" in line  # as a shell takes it
 
 
+def test_commands_name_data_as_it_was_read():
+    """Copied, they must work: the file with its ending, and its columns; not where it lies, nor how few rows a
+    question was asked of."""
+    one = errors()
+    for path in ("/home/jo/reviews.csv", "reviews.csv"):
+        steps = [
+            replace(one.step, inputs={**one.step.inputs, "task": Root("task", path, "1" * 16, options)})
+            for options in ({"label": "opinion", "limit": 200}, {"label": "my opinion", "root": "/home/jo"})
+        ]
+        result = replace(one.result, subject={"task": "reviews"})
+        (line,) = commands(html(*(replace(one, step=step, result=result) for step in steps)))
+        assert line == "bertscope shrink t-model --on reviews.csv --label &#39;my opinion&#39;"
+
+
 def test_the_terminal_has_the_same_sentences():
     findings = errors(failing="negative"), ablate("head", (2, 3))
     lines = in_lines(findings)
@@ -125,6 +140,8 @@ def test_what_to_do_next_is_no_question_that_was_asked():
     costs = Consequence("price", "x.", 0.5, command="bertscope shrink {model} --on {data}")
     assert next_command([costs], ()) == costs.command
     assert next_command([costs], {"shrink"}).startswith("bertscope errors")
+    writes = replace(costs, command="bertscope shrink {model} --on {data} --out smaller")
+    assert next_command([writes], {"shrink"}) == writes.command  # nothing was written yet
     rest = {"errors", "shrink", "ablate", "structure", "explain"}
     assert next_command([], rest).startswith("bertscope graft") and next_command([], rest, has_base=False) == ""
 
@@ -134,6 +151,9 @@ def test_equal_weights_are_ranked_by_what_can_be_done():
     assert ranked([plain, able]) == [able]
     lost = Consequence("works", "c.", 0.5, at_chance=True)
     assert ranked([plain, lost, Consequence("knows", "d.", 0.1)]) == [lost, Consequence("knows", "d.", 0.1)]
+    idle = Consequence("looks", "e.", 0.9, of_skill=True)  # what random weights look at is nothing to know
+    assert ranked([lost, idle, Consequence("looks", "f.", 0.1)]) == [lost, Consequence("looks", "f.", 0.1)]
+    assert ranked([idle]) == [idle]
 
 
 def test_small_pictures_have_the_right_lengths():

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from bertscope.core.errors import UserError
 from bertscope.core.store import Store
+from bertscope.models.load import load
 from bertscope.study import inspection
 from bertscope.study.inspection import inspect
-from toy import learned, task, write_reviews
+from toy import fresh, learned, task, write_reviews
 
 QUICK = ("errors", "ablate (layers)", "patterns")
 
@@ -86,6 +88,60 @@ def test_what_is_refused_before_it_begins_is_said_too(folder, reviews, tmp_path,
     )
     found = inspect(folder, reviews, minutes=5, store=tmp_path)
     assert found.failed == {"ablate": "no such thing here; give another"} and not found.left and not found.rows
+
+
+def test_what_to_do_next_is_said_as_the_page_says_it_and_can_be_copied(folder, reviews, few, tmp_path, command):
+    found = inspect(folder, reviews, minutes=5, store=tmp_path, label="label", seed=3)
+    assert found.next() == f"bertscope shrink {folder} --on {reviews} --label label --data-seed 3"
+    held = inspect(load(folder), reviews, minutes=5, store=tmp_path)
+    assert held.next() == "", "a model in memory has no name"
+    _, out, _ = command("inspect", folder, "--on", reviews, "--minutes", 5, "--no-open", "--private")
+    assert f"What to do next?\n  bertscope shrink {folder} --on {reviews}\n" in out
+    assert f"bertscope shrink {folder} <span>--on</span> {reviews}</code>" in Path("inspect.html").read_text()
+
+
+def test_one_question_that_took_longer_than_foretold_doesnt_count_for_all(folder, reviews, tmp_path, monkeypatch):
+    asking = inspection._Asking(folder, reviews, None, {}, Store(tmp_path), 60.0, None)
+    assert asking._slower == 1.0
+    asking._foretold_so_far, asking._took_so_far = 30.0, 45.0
+    assert asking._slower == 1.5
+    asking._took_so_far = 900.0
+    assert asking._slower == inspection._SLOWEST
+    asking._took_so_far = 10.0
+    assert asking._slower == 1.0, "what was quick may have been luck"
+
+
+def test_the_price_is_asked_before_what_takes_long():
+    names = [one.name for one in inspection.QUESTIONS]
+    assert names.index("shrink (without training)") < min(map(names.index, ("explain", "readout", "ablate (heads)")))
+
+
+def test_what_was_found_stays_on_the_page_where_it_is_interrupted(folder, reviews, few, command, monkeypatch):
+    asked = []
+    make = inspection._Asking._make
+
+    def stopped(self, one, step, seconds):
+        if one.name == "patterns":
+            raise KeyboardInterrupt
+        asked.append(one.name)
+        return make(self, one, step, seconds)
+
+    monkeypatch.setattr(inspection._Asking, "_make", stopped)
+    code, _, err = command("inspect", folder, "--on", reviews, "--minutes", 5, "--no-open")
+    assert code == 130 and "Traceback" not in err and asked == ["errors", "ablate (layers)"]
+    assert "from 3 answers" in Path("inspect.html").read_text()
+    assert err.splitlines()[-1].startswith("bertscope: interrupted")
+
+
+def test_of_random_weights_nothing_is_claimed(reviews, _pocket, few, tmp_path):
+    """Saved by somebody who says nothing of where they come from."""
+    model = fresh(task(labels=("0", "1")), _pocket.tokenizer)
+    folder = str(model.save(tmp_path / "fresh"))
+    found = inspect(folder, reviews, minutes=5, store=tmp_path / "store")
+    assert [*found.results] == ["check", *QUICK]
+    (only,) = found.consequences
+    assert only.theme == "works" and only.at_chance and not only.text.startswith("It works")
+    assert found.next().startswith(("bertscope data", "bertscope finetune"))
 
 
 def test_minutes_must_be_more_than_none(folder, reviews, tmp_path):

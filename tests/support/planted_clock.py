@@ -16,10 +16,11 @@ from bertscope.models.latency import Times, in_torch
 def planted_clock(monkeypatch: Any) -> SimpleNamespace:
     """Have `shrink` read this clock. Uneven models may take longer, which no fit to even ones knows.
 
-    It remembers how many texts each timing was of, and whether a model was timed in training.
+    It remembers how many texts each timing was of, and whether a model was timed in training. What an ONNX file
+    takes is said by `onnx`, by its key, in milliseconds; otherwise 1.
     """
     shape = Cost("ms", 1.0, 0.5, 0.25, 0.02)
-    planted = SimpleNamespace(uneven=1.0, sizes=[], training=False)
+    planted = SimpleNamespace(uneven=1.0, sizes=[], training=False, onnx={})
 
     def time_of(encoder):
         even = len(set(encoder.head_counts)) == len(set(encoder.neuron_counts)) == 1
@@ -36,9 +37,13 @@ def planted_clock(monkeypatch: Any) -> SimpleNamespace:
 
     def timed(variants, batches, **how):
         planted.sizes.append(len(batches[0]["input_ids"]))
-        encoders = [getattr(one, "encoder", None) for one in variants.values()]
-        planted.training |= any(encoder.model.training for encoder in encoders if encoder)
-        taken = [time_of(encoder) if encoder else 1 for encoder in encoders]
+        taken = []
+        for name, one in variants.items():
+            if name.endswith(("_onnx", "_int8")):
+                taken.append(planted.onnx.get(name, 1))
+            else:
+                planted.training |= one.encoder.model.training
+                taken.append(time_of(one.encoder))
         return Times(tuple(variants), np.tile(np.array(taken, float)[:, None, None] / 1e3, (1, 7, len(batches))))
 
     for module in (costs, reaching, comparison):

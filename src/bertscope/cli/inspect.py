@@ -83,8 +83,11 @@ def inspect(
         if growing.due():
             growing.write()
 
-    found = inspected(model, on, base=base, minutes=minutes, train=train, store=shelf, told=told, **options.given())
-    growing.write()
+    how = {"base": base, "minutes": minutes, "train": train, "store": shelf, "told": told, **options.given()}
+    try:
+        found = inspected(model, on, **how)
+    finally:  # who interrupts it keeps what is known
+        growing.write()
     _print(found, json)
     print(f"{found.seconds:.0f} s; open {page.resolve()}", file=sys.stderr)
     if open and sys.stdout.isatty():
@@ -115,6 +118,6 @@ def _print(found: Inspection, json: bool) -> None:
         console.print(Padding(text, (0, 0, 0, 2)))
     if command := found.next():
         console.print("What to do next?", style="bold cyan")
-        console.print(Padding(command, (0, 0, 0, 2)), soft_wrap=True)
+        console.print(f"  {command}", soft_wrap=True)  # whole, to be copied: padding would cut it at the edge
     for note in found.notes():
         console.print(f"note: {note}", soft_wrap=True)

@@ -7,9 +7,10 @@ words that need no knowledge of heads or layers where that can be had. Each is w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import shlex
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from bertscope.core.statement import points
 
@@ -44,6 +45,9 @@ ASKS: dict[Theme, str] = {
     "looks": "bertscope explain {model} --on {data}",
 }
 """What tells of a theme of which nothing is known yet."""
+LAYERS = "layers (the steps in which it reads)"
+HEADS = "attention heads (the parts that let words look at each other)"
+"""Words that not everybody knows, as a sentence says them."""
 _COUNTED = {"accuracy": "right", "exact_match": "exactly right", "word_accuracy": "words right"}
 """Metrics that are a share of what is right."""
 _NAMES = {
@@ -70,6 +74,8 @@ class Consequence:
     """What to do next, to be copied; `{model}`, `{base}` and `{data}` in it are what the result is about."""
     at_chance: bool = False
     """Whether it says that the model does no more than chance, or may: then what its parts cost means nothing."""
+    of_skill: bool = False
+    """Whether it is about how the model comes to its answers, which is nothing to know of one at chance."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.weight <= 1:
@@ -85,15 +91,21 @@ def ranked_with(found: Iterable[tuple[Consequence, Source]]) -> list[tuple[Conse
     """What is said first of a model: of each theme the heaviest, in the order of the themes, with what it came from.
 
     An open one only where its theme has nothing certain; of equal weight one with a command, then the first given.
-    Of a model that does no more than chance nothing is said that is told in points of its score.
+    Of a model that does no more than chance nothing is said that is told in points of its score, nor how it comes to
+    its answers.
     """
+    found = list(found)
+    first = _first_of_each(found)
+    if not any(one.at_chance for one, _ in first):
+        return first
+    return _first_of_each(pair for pair in found if not (pair[0].of_skill or pair[0].theme in OF_THE_SCORE))
+
+
+def _first_of_each(found: Iterable[tuple[Consequence, Source]]) -> list[tuple[Consequence, Source]]:
     by_theme: dict[Theme, list[tuple[Consequence, Source]]] = {theme: [] for theme in THEMES}
     for one in found:
         by_theme[one[0].theme].append(one)
-    first = [min(of, key=lambda one: _place(one[0])) for of in by_theme.values() if of]
-    if any(one.at_chance for one, _ in first):
-        return [pair for pair in first if pair[0].theme not in OF_THE_SCORE]
-    return first
+    return [min(of, key=lambda one: _place(one[0])) for of in by_theme.values() if of]
 
 
 def _place(one: Consequence) -> tuple[bool, float, bool]:
@@ -102,13 +114,33 @@ def _place(one: Consequence) -> tuple[bool, float, bool]:
 
 def next_command(shown: Iterable[Consequence], asked: Collection[str], has_base: bool = True) -> str:
     """What to do next: the first command of what is shown, or else what would tell of a theme that isn't there; none
-    of a question that was `asked` already. Where no base is known, nothing that needs one."""
+    of a question that was `asked` already, unless it writes something. Where no base is known, nothing that needs
+    one. Of a model at chance, only what is shown: nothing else would tell of it."""
     shown = list(shown)
-    missing = [ASKS[theme] for theme in THEMES if theme not in {one.theme for one in shown}]
+    lost = any(one.at_chance for one in shown)
+    missing = [] if lost else [ASKS[theme] for theme in THEMES if theme not in {one.theme for one in shown}]
     for command in (*(one.command for one in shown), *missing):
-        if command and command.split()[1] not in asked and (has_base or "{base}" not in command):
+        is_new = command and (command.split()[1] not in asked or " --out " in command)
+        if is_new and (has_base or "{base}" not in command):
             return command
     return ""
+
+
+def named_data(source: str, options: Mapping[str, Any]) -> str:
+    """Data as a command takes it: where it is, and how it is read.
+
+    >>> named_data("my reviews.csv", {"label": "opinion", "skip_bad": True, "seed": 1, "limit": None})
+    "'my reviews.csv' --label opinion --skip-bad --data-seed 1"
+    """
+    told = [shlex.quote(source)]
+    for name, value in options.items():
+        flag = "--data-seed" if name == "seed" else f"--{name.replace('_', '-')}"
+        if value is True:
+            told.append(flag)
+        elif value is not None and value is not False and value not in (0, "", (), []):
+            each = value if isinstance(value, list | tuple) else [value]
+            told.append(" ".join([flag, *(shlex.quote(str(one)) for one in each)]))
+    return " ".join(told)
 
 
 def consequences_of(result: Result) -> list[Consequence]:

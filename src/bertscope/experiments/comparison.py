@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 
-WHOLE, CUT, INT8 = "whole", "cut", "cut_int8"
-"""The model as it was given, as it was cut, and the int8 form of that."""
+WHOLE, WHOLE_INT8, CUT, CUT_INT8 = "whole", "whole_int8", "cut", "cut_int8"
+"""The model as it was given, as it was cut, and the int8 forms of both."""
+FORMS = (WHOLE_INT8, CUT, CUT_INT8)
+"""What can take the whole model's place, from what is done least to it."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -29,6 +28,7 @@ from bertscope.models.families import Family, descend, head_size_of
 from bertscope.models.gates import Gates, Reference, open_gates
 from bertscope.models.masked_words import right_pieces
 from bertscope.models.means import Means, PlaceMeans, means, means_by_place
+from bertscope.models.open_tokenizer import save_tokenizer
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.outputs.masked_words import GuessedWords
 from bertscope.models.outputs.sentence_vectors import WITHOUT_SCORES
@@ -289,10 +289,5 @@ class Encoder:
                 whole = self.model.state_dict().items()
                 how["state_dict"] = {name: held for name, held in whole if not name.startswith(beside)}
             self.model.save_pretrained(scratch, **how)
-            tokenizer = copy.copy(self.tokenizer)
-            # Some families' tokenizers open as another class than they were, which would forget the segments. And
-            # whoever pads on the left, as Gemma's does, puts the padding where a classifier reads.
-            names = list(tokenizer.model_input_names)
-            tokenizer.init_kwargs = tokenizer.init_kwargs | {"model_input_names": names, "padding_side": "right"}
-            tokenizer.save_pretrained(scratch)
+            save_tokenizer(self.tokenizer, scratch)
         return folder

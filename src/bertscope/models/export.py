@@ -18,12 +18,17 @@ from torch import Tensor, nn
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import explained, need_room
+from bertscope.core.model_record import Origin
 from bertscope.core.output import Output
 from bertscope.core.predictions import Predictions
+from bertscope.models.config_notes import notes_in, origin_note
 from bertscope.models.latency import Inputs
 from bertscope.models.library_failures import library_failures
+from bertscope.models.onnx_file import BY as ONNX
+from bertscope.models.open_tokenizer import save_tokenizer
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.predict import predicted
+from bertscope.models.quiet import quiet_library
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -38,22 +43,26 @@ def weight_bytes(encoder: Encoder) -> int:
     return sum(parameter.numel() * parameter.element_size() for parameter in encoder.model.parameters())
 
 
-def refuse_large(encoder: Encoder) -> None:
-    """Refuse a model whose weights one ONNX file can't hold."""
+def why_no_onnx(encoder: Encoder) -> str:
+    """Why this model can't be written as ONNX here, and what to do; nothing where it can."""
+    if missing := _missing():
+        return missing
     if (size := weight_bytes(encoder)) >= _LARGEST:
-        raise UserError(
-            f"{encoder.name} has {size / 1e9:.1f} GB of weights, more than one ONNX file can hold (2.1 GB); leave it "
-            "out with --no-onnx"
-        )
+        return f"{encoder.name} has {size / 1e9:.1f} GB of weights, more than one ONNX file can hold (2.1 GB)"
+    return ""
 
 
 def need_onnx() -> None:
     """Refuse, with what to do, if a package is missing."""
-    if missing := [name for name in _PACKAGES if find_spec(name) is None]:
-        raise UserError(
-            f"{' and '.join(missing)} must be installed to write ONNX: pip install 'bertscope[deploy]'; "
-            "or leave it out with --no-onnx"
-        )
+    if missing := _missing():
+        raise UserError(f"{missing}; or leave it out with --no-onnx")
+
+
+def _missing() -> str:
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if not missing:
+        return ""
+    return f"{' and '.join(missing)} must be installed to write ONNX: pip install 'bertscope[deploy]'"
 
 
 def need_onnxruntime(path: Path) -> None:
@@ -108,6 +117,20 @@ def quantise(source: Path, target: Path) -> Path:
     with _hushed(), explained(target):
         quantize_dynamic(source, target, weight_type=QuantType.QInt8, per_channel=True, nodes_to_exclude=spared)
     return target
+
+
+def write_description(encoder: Encoder, folder: Path) -> None:
+    """Write what must lie beside an ONNX file of the encoder, where its weights don't: how texts are read, what
+    outputs are called, what it was made of."""
+    config = copy.deepcopy(encoder.model.config)
+    config.architectures = [type(encoder.model).__name__]
+    made = origin_note(Origin(ONNX, encoder.record))
+    config.bertscope = notes_in(config) | {"name": encoder.name} | made
+    with quiet_library(), explained(folder):
+        config.save_pretrained(folder)
+        if encoder.sentence:
+            encoder.sentence.write(folder, encoder.hidden_size)
+        save_tokenizer(encoder.tokenizer, folder)
 
 
 class OnnxModel:

@@ -60,6 +60,16 @@ def usable_tokenizer(tokenizer: Any) -> Any:
     return tokenizer
 
 
+def save_tokenizer(tokenizer: Any, folder: Path) -> None:
+    """Write it so that it opens as it is."""
+    kept = copy.copy(tokenizer)
+    # Some families' tokenizers open as another class than they were, which would forget the segments. And whoever
+    # pads on the left, as Gemma's does, puts the padding where a classifier reads.
+    names = list(kept.model_input_names)
+    kept.init_kwargs = kept.init_kwargs | {"model_input_names": names, "padding_side": "right"}
+    kept.save_pretrained(folder)
+
+
 def fitted(tokenizer: Any, model: Any, which: str) -> Any:
     """The tokenizer, giving only what this model takes: a DistilBERT has no segments, whatever its tokenizer says.
     One that gives what the model can't take is refused; `which` tells it from others."""

@@ -10,10 +10,10 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bertscope.core import lineage, registry
-from bertscope.core.consequence import HEADINGS, Consequence, next_command
+from bertscope.core.consequence import HEADINGS, Consequence, named_data, next_command
 from bertscope.core.question import DATA
 from bertscope.core.subject import Subject, subject_of
 from bertscope.core.words import about
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _IN_STORE = re.compile(r"[\w.-]+/steps/[\w.-]+/model$")
 """Where a store keeps a model that it trained."""
+_NOT_TOLD = ("root", "without", "at_random")
+"""Of how data is read: where it lies, and what only experiments leave out."""
 _MOST = 60
 """Pairs of a model and a task that get a screen of their own, for the switch."""
 
@@ -149,13 +151,14 @@ class _Names:
         # What nobody made is what a training begins with.
         base = origin.base if origin else None if subject.model.is_one_training else subject.model
         self._model, self.base = self._place(subject.model), self._place(base) if base else ""
-        self._data = self._source(_data(subject.task, bearing))
+        source, options = _data(subject.task, bearing)
+        self._data = named_data(self._source(source), options)
 
     def __call__(self, command: str) -> str:
-        named = {"{model}": self._model, "{base}": self.base, "{data}": self._data}
+        named = {"{model}": self._model, "{base}": self.base}
         for key, name in named.items():
             command = command.replace(key, shlex.quote(name) if name else key.strip("{}").upper())
-        return command
+        return command.replace("{data}", self._data)
 
     def _place(self, record: ModelRecord) -> str:
         return self._source(record.source or self._where.get(record.id, "") or record.name)
@@ -169,7 +172,12 @@ class _Names:
         return own_name(source)
 
 
-def _data(task: str, bearing: Iterable[Finding]) -> str:
-    """Where the task's data is found, or else what it is called."""
-    sources = [root.source for one in bearing for root in lineage.roots(one.step, *DATA)]
-    return next((source for source in sources if task in (source, own_name(source))), task)
+def _data(task: str, bearing: Iterable[Finding]) -> tuple[str, dict[str, Any]]:
+    """Where the task's data is found, or else what it is called; and how it is read, by what was read most of. Where
+    it lies on this machine isn't told."""
+    roots = [root for one in bearing for root in lineage.roots(one.step, *DATA)]
+    fitting = [root for root in roots if task in (root.source, own := own_name(root.source), PurePosixPath(own).stem)]
+    if not fitting:
+        return task, {}
+    most = min(fitting, key=lambda root: "limit" in root.options)
+    return most.source, {name: value for name, value in most.options.items() if name not in _NOT_TOLD}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bertscope.core import registry
-from bertscope.core.consequence import HEADINGS, Consequence, ranked
+from bertscope.core.consequence import HEADINGS, Consequence, named_data, next_command, ranked
 from bertscope.core.errors import UserError
 from bertscope.core.planning import planned
 from bertscope.core.result import Result
@@ -26,7 +26,9 @@ MINUTES = 10.0
 _ROWS = (1000, 400, 200)
 """How many rows of each split a question is asked of that would take too long of all."""
 _SLOWEST = 3.0
-"""How much longer than foretold the others may take, at most, where one did."""
+"""How much longer than foretold the others may take, at most, where some did."""
+_ENOUGH_TO_TELL = 5.0
+"""Seconds of answers after which that is known."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class _Sized:
 
     rows: int
     validation: int
+    train: int
     layers: int
     heads: int
     """Of all layers."""
@@ -63,16 +66,16 @@ class Asked:
 QUESTIONS = (
     Asked("errors", lambda of: 1.2 * (of.rows + of.validation), {"neighbours": 0}),
     Asked("ablate", lambda of: (of.layers / 2 + 1) * of.rows, {"units": ("layer",)}, called="layers"),
-    Asked("explain", lambda of: 40 * 100.0, {"sample": 40}),
-    Asked("graft", lambda of: (2 * of.layers + 8) * of.rows, {"units": ("layer",), "steps": 3}, ("base", "model")),
-    Asked("readout", lambda of: 4.0 * of.rows + 4000.0, {"fit": 1000}),
     Asked("patterns", lambda of: 4.0 * of.rows),
+    Asked("graft", lambda of: (2 * of.layers + 8) * of.rows, {"units": ("layer",), "steps": 3}, ("base", "model")),
+    Asked(
+        "shrink", lambda of: 60.0 * of.validation + 20.0 * of.rows + 4000.0,
+        {"target": "50%", "retrain": False, "force": True, "batch": 8}, called="without training",
+    ),
+    Asked("explain", lambda of: 20 * 100.0, {"sample": 20}),
+    Asked("readout", lambda of: 4.0 * of.rows + 4.0 * min(1000, of.train), {"fit": 1000}),
     Asked("change", lambda of: 6.0 * of.rows, of=("base", "model")),
     Asked("ablate", lambda of: (of.heads / 2 + 1) * of.rows, {"units": ("head",)}, called="heads"),
-    Asked(
-        "shrink", lambda of: 60.0 * of.validation + 20.0 * of.rows,
-        {"target": "50%", "retrain": False, "force": True}, called="without training",
-    ),
     Asked("importance", lambda of: (of.heads / 2 + of.layers) * of.validation + 40.0 * of.rows, {"steps": 5}),
     Asked("shrink", lambda of: 400.0 * of.rows, {"target": "50%"}, trains=True, called="trained again"),
     Asked("truncate", lambda of: 600.0 * of.rows, {"remove": ("1",)}, ("base",), trains=True),
@@ -98,6 +101,8 @@ class Inspection:
     seconds: float = 0.0
     given: dict[str, str] = field(default_factory=dict)
     """What the user named: `model`, `data`, `base`."""
+    reading: dict[str, Any] = field(default_factory=dict)
+    """How the data is read."""
 
     @property
     def consequences(self) -> list[Consequence]:
@@ -119,17 +124,14 @@ class Inspection:
         ]  # fmt: skip
 
     def next(self) -> str:
-        """What to do next, as a command to copy: of the heaviest of what follows. Empty where there is none."""
-        able = [one for one in self.consequences if one.command and self._filled(one.command)]
-        return self._filled(max(able, key=lambda one: one.weight).command) if able else ""
-
-    def _filled(self, command: str) -> str:
-        """The command with what it is about; empty where that isn't known."""
-        named = {"model": self.given.get("model"), "data": self.given.get("data"), "base": self.given.get("base")}
-        needed = [name for name in named if f"{{{name}}}" in command]
-        if any(named[name] is None for name in needed):
+        """What to do next, as a command to copy, as the page says it. Empty where there is none, and where the model
+        or the data has no name."""
+        asked = {result.question for result in self.results.values()}
+        command = next_command(self.consequences, asked, "base" in self.given)
+        if not command or not {"model", "data"} <= {*self.given}:
             return ""
-        return command.format(**{name: shlex.quote(str(named[name])) for name in needed})
+        named = {name: shlex.quote(name_of) for name, name_of in self.given.items()}
+        return command.format(**named | {"data": named_data(self.given["data"], self.reading)})
 
     def notes(self) -> list[str]:
         """What a reader must know of how it was asked."""
@@ -185,10 +187,10 @@ class _Asking:
         self._named = {"model": model, "base": base}
         self._data, self._reading, self._store, self._told = data, dict(reading), store, told
         self._seconds, self._began = seconds, time.perf_counter()
-        self._slower = 1.0
-        self._size = _Sized(0, 0, 0, 0, 0.0)
+        self._foretold_so_far = self._took_so_far = 0.0
+        self._size = _Sized(0, 0, 0, 0, 0, 0.0)
         given = {name: value for name, value in {**self._named, "data": data}.items() if isinstance(value, str)}
-        self.inspection = Inspection(str(model), str(data), given=given)
+        self.inspection = Inspection(str(model), str(data), given=given, reading=dict(reading))
 
     def begin(self) -> None:
         """Look at model and data; what is wrong with them is the user's to mend."""
@@ -200,7 +202,8 @@ class _Asking:
         rows = result.tables["splits"].set_index("split")["rows"]
         shape = result.provenance["shape"]
         second = result.provenance["pass_seconds"] / max(1, int(rows["test"]))
-        self._size = _Sized(int(rows["test"]), int(rows["validation"]), len(shape), sum(shape), second)
+        test, validation, train = (int(rows[split]) for split in ("test", "validation", "train"))
+        self._size = _Sized(test, validation, train, len(shape), sum(shape), second)
         if self._named["base"] is None and record.origin and record.origin.base:
             self._named["base"] = record.origin.base.source or None
         self._take("check", step, result)
@@ -235,8 +238,9 @@ class _Asking:
         if step.id in outcome.failed:
             self.inspection.failed[one.name] = outcome.failed[step.id]
             return
-        if not stored and foretold > 1:
-            self._slower = min(_SLOWEST, max(self._slower, (time.perf_counter() - began) / foretold))
+        if not stored:
+            self._foretold_so_far += foretold / self._slower
+            self._took_so_far += time.perf_counter() - began
         self._take(one.name, step, self._store.result(step))
 
     def _take(self, name: str, step: Step, result: Result) -> None:
@@ -250,6 +254,14 @@ class _Asking:
     def _left(self) -> float:
         return self._seconds - (time.perf_counter() - self._began)
 
+    @property
+    def _slower(self) -> float:
+        """How much longer than foretold all that was asked took together: a machine may be busy. One question that
+        was foretold wrongly counts as one."""
+        if self._took_so_far < _ENOUGH_TO_TELL:
+            return 1.0
+        return min(_SLOWEST, max(1.0, self._took_so_far / max(self._foretold_so_far, 1e-9)))
+
     def _foretold(self, one: Asked, size: _Sized) -> float:
         return self._slower * one.cost(size) * size.second_per_row
 
@@ -257,7 +269,8 @@ class _Asking:
         size = self._size
         if limit is None:
             return size
-        return replace(size, rows=min(size.rows, limit), validation=min(size.validation, limit))
+        fewer = {name: min(getattr(size, name), limit) for name in ("rows", "validation", "train")}
+        return replace(size, **fewer)
 
     def _step(self, name: str, config: Mapping[str, Any], of: tuple[str, ...], limit: int | None) -> Step:
         question = registry.find(name)

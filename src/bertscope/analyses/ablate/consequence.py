@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import pandas as pd
 
-from bertscope.core.consequence import Consequence
+from bertscope.core.consequence import HEADS, LAYERS, Consequence
 from bertscope.core.reliability import ENOUGH
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Cells
 from bertscope.core.statement import points
 
-_NAMES = {"head": "attention heads", "layer": "layers", "mlp": "MLPs", "heads": "layers of heads"}
+_NAMES = {
+    "head": HEADS,
+    "layer": LAYERS,
+    "mlp": "MLPs (the parts that work on each word alone)",
+    "heads": "layers of attention heads",
+}
 
 
 def consequences(result: Result) -> list[Consequence]:

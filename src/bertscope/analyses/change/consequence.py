@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence
+from bertscope.core.consequence import LAYERS, Consequence
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Cells
 from bertscope.core.statement import percent
@@ -14,9 +14,9 @@ def consequences(result: Result) -> list[Consequence]:
     layers = result.tables["layers"]
     most, least = layers.loc[layers["share"].idxmax()], layers.loc[layers["share"].idxmin()]
     text = (
-        f"Fine-tuning changed what layer {most['layer']:.0f} looks at most ({percent(most['share'])} of all change) "
-        f"and left layer {least['layer']:.0f} nearly as it was ({percent(least['share'])}). What moved need not "
-        "matter: `graft` says what does."
+        f"Of its {len(layers)} {LAYERS} fine-tuning changed most what layer {most['layer']:.0f} looks at "
+        f"({percent(most['share'])} of all change), and least layer {least['layer']:.0f} "
+        f"({percent(least['share'])}). What moved need not matter: `graft` says what does."
     )
     beside = Cells.of(layers, "share", column=None, marked=layers.loc[[layers["share"].idxmax()]])
     return [

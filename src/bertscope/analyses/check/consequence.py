@@ -18,7 +18,7 @@ _PIECES = 3.0
 _OTHER_SIZE = 0.02
 """How far a vocabulary may be from the size of the embeddings: some models have room for a few more."""
 
-_BLIND = {"chance": "always giving the same answer", "bag_of_words": "a bag of words"}
+_BLIND = {"chance": "always giving the same answer", "bag_of_words": "counting words alone"}
 
 
 def consequences(result: Result) -> list[Consequence]:
@@ -93,8 +93,8 @@ def _tokenizer(result: Result) -> list[Consequence]:
     size = result["vocabulary_share"]
     if abs(size.value - 1) > _OTHER_SIZE:
         text = (
-            f"Its tokenizer may be another model's: it has {size.value:.0%} of the words that the model has vectors "
-            "for."
+            f"Its tokenizer, which cuts texts into pieces, may be another model's: it has {size.value:.0%} of the "
+            "words that the model has vectors for."
         )
         return [Consequence("works", text, 1.0)]
     if unknown >= _MANY:

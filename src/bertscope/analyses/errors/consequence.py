@@ -71,7 +71,7 @@ def _confidence(result: Result) -> list[Consequence]:
         "than it is right."
     )
     if "temperature" in result:
-        text += f" Dividing its logits by {result['temperature'].value:.2f} is the remedy that fits best."
+        text += f" To mend that, divide its raw scores (logits) by {result['temperature'].value:.2f}."
     right = result["right"].value
     beside = Bars.of({"sure": right + over.value, "right": right}, most=1.0)
     return [Consequence("fails", text, min(1.0, 0.4 + 2 * abs(over.value)), "reliability", beside)]

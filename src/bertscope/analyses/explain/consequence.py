@@ -17,11 +17,7 @@ def consequences(result: Result) -> list[Consequence]:
     hangs = "hangs on one word" if share.value >= _ONE_WORD else "rests on several words"
     text = (
         f"A prediction {hangs}: the word that counts most carries {percent(share.value)} of it on average. Read a "
-        "few "
-        "before you trust it."
+        "few texts with their words marked before you trust it."
     )
-    return [
-        Consequence(
-            "looks", text, 0.5, "texts", Bars.of({"first word": share, "all others": 1 - share.value}, most=1.0)
-        )
-    ]
+    beside = Bars.of({"first word": share, "all others": 1 - share.value}, most=1.0)
+    return [Consequence("looks", text, 0.5, "texts", beside, of_skill=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence
+from bertscope.core.consequence import LAYERS, Consequence
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Cells
 from bertscope.core.statement import percent
@@ -16,12 +16,11 @@ def consequences(result: Result) -> list[Consequence]:
     beside = Cells.of(layers, "share", column=None, marked=layers[layers["certain"]], both_ways=True)
     missed = layers[layers["certain"] & (layers["share"] > 0)]
     if missed.empty:
-        text = "Where what it learnt lives is open: no single layer's training is missed for certain."
+        text = f"Where what it learnt lives is open: of its {len(layers)} {LAYERS} none alone holds it for certain."
         return [Consequence("changed", text, 0.3, "layer", beside, is_open=True)]
     most = missed.loc[missed["share"].idxmax()]
     text = (
-        f"What it learnt lives in {len(missed)} of its {len(layers)} layers for certain, layer {most['layer']} "
-        "first: "
-        f"with that layer as it was before the training, {percent(most['share'])} of what was learnt is lost."
+        f"What it learnt lives in {len(missed)} of its {len(layers)} {LAYERS} for certain, layer {most['layer']} "
+        f"first: with that layer as it was before the training, {percent(most['share'])} of what was learnt is lost."
     )
     return [Consequence("changed", text, 0.7, "layer", beside)]

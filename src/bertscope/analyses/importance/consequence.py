@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence
+from bertscope.core.consequence import HEADS, Consequence
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Line
 from bertscope.core.statement import percent, points
@@ -24,14 +24,13 @@ def consequences(result: Result) -> list[Consequence]:
     beside = Line.of(by, "share", "score", marked=float(cheap["share"]), along="heads off")
     if not cheap["off"]:
         text = (
-            f"Its heads are all used: with the first {percent(by['share'].iloc[1])} of them off, the score falls by "
-            f"more than {points(_COSTS)} points."
+            f"Its {HEADS} are all used: with the first {percent(by['share'].iloc[1])} of them off, the score falls "
+            f"by more than {points(_COSTS)} points."
         )
         return [Consequence("price", text, 0.4, "heads_off", beside)]
     random_costs = f", where a random choice costs {points(whole - random['score'].iloc[0])}" if len(random) else ""
     text = (
-        f"{percent(cheap['share'])} of its heads can be off at once for {points(whole - cheap['score'])} points of "
-        "the "
-        f"score, those first that the gradient calls unimportant{random_costs}."
+        f"{percent(cheap['share'])} of its {HEADS} can be off at once for {points(whole - cheap['score'])} points "
+        f"of the score, those first that the gradient calls unimportant{random_costs}."
     )
     return [Consequence("price", text, 0.5, "heads_off", beside, command="bertscope shrink {model} --on {data}")]

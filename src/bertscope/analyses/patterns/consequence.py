@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence, spoken_of
+from bertscope.core.consequence import HEADS, Consequence, spoken_of
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars
 from bertscope.core.statement import percent
@@ -18,7 +18,8 @@ def consequences(result: Result) -> list[Consequence]:
     fixed = sum(number.value for number in shares)
     least = sum(number.low or 0.0 for number in shares)
     text = (
-        f"About {percent(fixed)} of its attention maps look at fixed places, a special token or the neighbours, "
-        f"whatever the text says; at least {percent(least)} do, given how often the classifier of shapes errs."
+        f"In about {percent(fixed)} of cases its {HEADS} look at fixed places, a special sign or the neighbours, "
+        f"whatever the text says; in at least {percent(least)}, given how often that is told wrongly."
     )
-    return [Consequence("looks", text, 0.4, "layers", Bars.of({"fixed places": fixed, "other": 1 - fixed}, most=1.0))]
+    beside = Bars.of({"fixed places": fixed, "other": 1 - fixed}, most=1.0)
+    return [Consequence("looks", text, 0.4, "layers", beside, of_skill=True)]

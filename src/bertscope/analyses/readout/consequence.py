@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence
+from bertscope.core.consequence import LAYERS, Consequence
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Line
 
@@ -17,10 +17,11 @@ def consequences(result: Result) -> list[Consequence]:
     first, last = int(there[name].value), int(layers["layer"].max())
     beside = Line.of(curve, "layer", "score", marked=float(first))
     if first >= last:
-        text = f"The answer is there only in the last of its {last} layers: none of them just passes it on."
-        return [Consequence("knows", text, 0.5, "score", beside)]
+        text = f"The answer is there only after the last of its {last} {LAYERS}: none of them just passes it on."
+        return [Consequence("knows", text, 0.5, "score", beside, of_skill=True)]
     text = (
-        f"The answer is there from layer {first} of {last} on: {there[name].of['share']} of what the model knows "
-        "beyond chance can be read there."
+        f"The answer is there after {first} of its {last} {LAYERS}: {there[name].of['share']} of what it knows "
+        "beyond chance can be read off there."
     )
-    return [Consequence("knows", text, 0.6, "score", beside, command="bertscope truncate {base} --on {data}")]
+    command = "bertscope truncate {base} --on {data}"
+    return [Consequence("knows", text, 0.6, "score", beside, command=command, of_skill=True)]

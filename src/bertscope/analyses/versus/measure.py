@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from bertscope.analyses.changed_calibration import Sure, calibration_tables, has_confidence
 from bertscope.analyses.changed_labels import findings_of_nothing, label_table
 from bertscope.analyses.changed_predictions import (
     LEVEL,
@@ -21,7 +22,6 @@ from bertscope.analyses.changed_predictions import (
 from bertscope.analyses.versus.question import VersusConfig
 from bertscope.analyses.versus.result import Compared, versus_result
 from bertscope.core import null_panel
-from bertscope.core.calibration import at_temperature, calibration, fitted_temperature
 from bertscope.core.errors import UserError
 from bertscope.core.max_t import lowest_p_of_nothing, max_t
 from bertscope.core.model_record import by_key
@@ -87,7 +87,7 @@ def measure(a: Scorer, b: Scorer, task: Task, config: VersusConfig) -> Result:
         tables["labels"] = labels
     slices = row_slices(test, one.output, words=config.words)
     tables["slices"] = slice_table(pair, slices)
-    tables |= _calibrations(asked, pair, config)
+    tables |= _calibrations(asked, pair)
     if config.null:
         outcomes["blind"] = _blind(pair, asked[0].task, groups)
         tables[null_panel.TABLE] = _nothing(pair, slices)
@@ -179,31 +179,13 @@ def _changes(pair: Pair) -> np.ndarray:
     return pair.losses[0] - pair.losses[1]
 
 
-def _calibrations(asked: Sequence[Asked], pair: Pair, config: VersusConfig) -> dict[str, pd.DataFrame]:
-    """How far each model is as often right as it says, as it is and at the temperature that fits its validation set;
-    nothing where outputs hold no probabilities."""
-    rows, bins = [], []
-    keys = list(by_key([one.model for one in asked]))
-    for key, one, answers in zip(keys, asked, (pair.a, pair.b), strict=True):
-        decisions = answers.decisions
-        if decisions is None or not len(decisions):
-            return {}
-        found = calibration(decisions, repeats=config.repeats, seed=config.seed)
-        outputs = one.task.outputs(one.on_validation())
-        fitted = one.task.output.decisions(outputs, one.task.gold(one.task.validation, outputs))
-        assert fitted is not None
-        warmth = fitted_temperature(fitted)
-        mended = calibration(at_temperature(decisions, warmth), repeats=config.repeats, seed=config.seed)
-        rows.append(
-            {"model": key, "decisions": found.decisions, "error": found.error, "expected": found.expected,
-             "excess": found.excess, "over": found.over.value, "over_low": found.over.low,
-             "over_high": found.over.high, "brier": found.brier.value, "brier_low": found.brier.low,
-             "brier_high": found.brier.high, "temperature": warmth, "error_after": mended.error,
-             "brier_after": mended.brier.value}
-        )  # fmt: skip
-        columns = {name: getattr(found.bins, name) for name in ("n", "confidence", "accuracy", "low", "high")}
-        bins.append(pd.DataFrame({"model": key, **columns}))
-    return {"calibration": pd.DataFrame(rows), "bins": pd.concat(bins, ignore_index=True)}
+def _calibrations(asked: Sequence[Asked], pair: Pair) -> dict[str, pd.DataFrame]:
+    """Of both models; nothing, and no pass over the validation set, where outputs hold no probabilities."""
+    answers = (pair.a, pair.b)
+    if not all(map(has_confidence, answers)):
+        return {}
+    sure = [Sure(one.task, one.on_validation(), each) for one, each in zip(asked, answers, strict=True)]
+    return calibration_tables(dict(zip(by_key([one.model for one in asked]), sure, strict=True)), pair.how)
 
 
 def _blind(pair: Pair, task: Task, groups: dict[str, np.ndarray]) -> pd.Series:

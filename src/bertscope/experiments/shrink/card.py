@@ -14,7 +14,9 @@ import bertscope
 from bertscope.core.result import Result
 from bertscope.experiments.changed_answers import changed_lines
 from bertscope.experiments.comparison import WHOLE, texts_at_a_time
+from bertscope.experiments.shrink.choice import RULE, best_of
 from bertscope.experiments.shrink.usage import opening, usage_of
+from bertscope.experiments.shrink.writing import WHERE
 from bertscope.models.surgery import is_plain
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ def card(result: Result, encoder: Encoder, *, onnx: bool, pairs: bool = False) -
         _HEADER.format(library=library, tag=tag),
         f"# {encoder.name}",
         f"{whole.name}, cut for {subject['task']} by `bertscope shrink` (target: {subject['target']}).",
+        "## Which to take",
+        _recommended(result),
         "## What it cost",
         _models(result),
         "## What changed in its answers",
@@ -45,17 +49,30 @@ def card(result: Result, encoder: Encoder, *, onnx: bool, pairs: bool = False) -
         "## What was cut",
         _layers(result),
         "## How to use it",
-        *opening(encoder, onnx=onnx, pairs=pairs),
+        *opening(encoder, best_of(result.tables["forms"]), onnx=onnx, pairs=pairs),
         "## How this was measured",
-        "\n".join(f"- {note}" for note in [*result.notes, _versions()]),
+        "\n".join(f"- {note}" for note in [*result.notes, RULE, _versions()]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _recommended(result: Result) -> str:
+    """The form to take, where it lies, and what it is beside the whole model."""
+    forms = result.tables["forms"]
+    best = forms[forms["best"]].iloc[0]
+    row = result.tables["models"].set_index("arm").loc[best["arm"]]
+    change = _between(row["change"], row["change_low"], row["change_high"], 3)
+    return (
+        f"**{best['model']}**: {WHERE[best['arm']]}. It is {best['faster']:.2f} times as fast as the whole model "
+        f"({texts_at_a_time(int(best['texts']))}) and has {best['size']:.0%} of its size; its "
+        f"{result['chance'].unit} on the test set changes by {change}."
+    )
 
 
 def _models(result: Result) -> str:
     """Every model with its size, speed and score; the score's change from the whole model's is paired, and so is
     what is kept of that model's score above chance."""
-    metric = result["change"].unit
+    metric = result["chance"].unit
     speeds: dict[tuple[str, int], str] = {}
     for time in result.tables["times"].to_dict("records"):
         faster = "" if time["arm"] == WHOLE else f", {_between(time['faster'], time['low'], time['high'], 2)}x"
@@ -74,8 +91,12 @@ def _models(result: Result) -> str:
 def _changed(result: Result) -> list[str]:
     """Rows of the test set that are fixed and broken, and what that is by label."""
     names = dict(result.tables["models"][["arm", "model"]].itertuples(index=False))
-    lines = "\n".join(f"- {line}" for line in changed_lines(result.tables, names))
-    how = "Rows are compared one by one with the whole model's; p is McNemar's exact one, corrected for the models."
+    lines = "\n".join(f"- {line}" for line in changed_lines(result.tables, names, WHOLE))
+    how = (
+        "Rows are compared one by one with the whole model's, as `bertscope versus` does. p of rows is McNemar's "
+        "exact one; of a score that is no share of rows, by exchanging the two models' answers; both are corrected "
+        "for the number of models."
+    )
     return [lines, how]
 
 

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import copy
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
-from bertscope.core.folders import check_folder, whole_folder
+from bertscope.core.folders import check_folder
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
 from bertscope.data.scored import Scores
 from bertscope.data.task import Task
-from bertscope.experiments.changed_answers import changed_answers
-from bertscope.experiments.comparison import CUT, INT8, WHOLE, Contender, measured
+from bertscope.experiments.changed_answers import changed_answers, changed_confidence, changed_scores
+from bertscope.experiments.comparison import CUT, FORMS, WHOLE, WHOLE_INT8, Contender, measured
 from bertscope.experiments.shrink.alternatives import alternatives, names_of
 from bertscope.experiments.shrink.card import card
+from bertscope.experiments.shrink.choice import best_of, chosen
 from bertscope.experiments.shrink.question import ShrinkConfig, Target
 from bertscope.experiments.shrink.reaching import Reached, reach
 from bertscope.experiments.shrink.result import shrink_result
+from bertscope.experiments.shrink.writing import BESIDE, keep_beside, save_cut, written_to
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
-from bertscope.models.export import export_onnx, need_onnx, quantise, refuse_large
+from bertscope.models.export import export_onnx, quantise, why_no_onnx
 from bertscope.models.latency import Inputs, sample_batches
 from bertscope.models.load import load
 from bertscope.models.outputs.kinds import model_output
@@ -49,7 +51,13 @@ _SMALL, _LARGE = 24, 4  # batches that are timed: of one text, and of many
 @dataclass(frozen=True)
 class Shrunk:
     encoder: Encoder
+    """The cut model."""
     result: Result
+
+    @property
+    def best(self) -> str:
+        """Which form to take: `whole_int8`, `cut` or `cut_int8`."""
+        return best_of(self.result.tables["forms"])
 
 
 def measure(
@@ -75,10 +83,9 @@ class Shrinking:
     def __init__(self, encoder: Encoder, task: Task, config: ShrinkConfig, pruned: Result | None) -> None:
         refuse_shared(encoder)
         task = task.asked_of(encoder)
-        if config.onnx:
-            need_onnx()
-            refuse_large(encoder)
         self.encoder, self.task, self.config = encoder, task, config
+        why = why_no_onnx(encoder) if config.onnx else "--no-onnx says so"
+        self.onnx = not why
         self._finished: dict[frozenset[Unit], Encoder] = {}
         if config.shape == "plain":
             _refuse_uneven(encoder, pruned)
@@ -86,6 +93,8 @@ class Shrinking:
         self.target = Target.parse(config.target or "2x") if config.target or pruned is None else None
         self.score = self.validation_score(encoder)
         self.notes = [*task.notes, *self.score.notes, *self._warnings()]
+        if why:
+            self.notes.append(f"no form in int8 was tried, which alone may be enough: {why}")
         if self.score.low <= self.score.chance and not config.force:
             raise UserError(
                 f"{encoder.name} isn't clearly above chance on {task.name} (validation: {self.score.value:.3f} "
@@ -100,18 +109,18 @@ class Shrinking:
             found = reach(self, self.target)
             smaller = self.finished(found.off)
             smaller.name = f"{self.encoder.name}, {self.target or 'pruned'}"
-            with _folder(out) as folder:
+            with written_to(out) as folder:
                 result = self._written(found, smaller, folder)
         return Shrunk(smaller, result)
 
     def _written(self, found: Reached, smaller: Encoder, folder: Path) -> Result:
         """What is said of the model, which is in the folder then, with its ONNX files and its card."""
-        _save(smaller, folder)
+        save_cut(smaller, folder)
         whole, cut = self.contender(WHOLE, self.encoder), self.contender(CUT, smaller)
         contenders = [whole, cut]
-        if self.config.onnx:
-            with tempfile.TemporaryDirectory() as elsewhere:
-                contenders += self.in_onnx(whole, self.encoder, Path(elsewhere))
+        if self.onnx:
+            (folder / BESIDE).mkdir()
+            contenders += self.in_onnx(whole, self.encoder, folder / BESIDE)
             contenders += self.in_onnx(cut, smaller, folder)
         if self.config.curve:
             contenders += alternatives(self, found)
@@ -119,12 +128,23 @@ class Shrinking:
         names = names_of(contenders, times, self.config.batch)
         for table in (models, times):
             table.insert(1, "model", table["arm"].map(names))
-        forms = {each.name: each.test for each in contenders if each.name in (CUT, INT8)}
-        changed = changed_answers(self.task, whole.test, forms, seed=self.config.seed)
-        result = shrink_result(self, found, smaller, models, times, changed)
-        told = card(result, smaller, onnx=self.config.onnx, pairs=self.task.test.pair is not None)
+        forms = chosen(models, times, self.target, self.config.batch)
+        result = shrink_result(self, found, smaller, models, times, forms, self._changed(contenders))
+        keep_beside(self.encoder, folder, best_of(forms) == WHOLE_INT8)
+        told = card(result, smaller, onnx=self.onnx, pairs=self.task.test.pair is not None)
         (folder / "README.md").write_text(told, encoding="utf-8")
         return result
+
+    def _changed(self, contenders: Sequence[Contender]) -> dict[str, pd.DataFrame]:
+        """What `versus` would say of each form beside the whole model."""
+        by = {each.name: each for each in contenders}
+        forms = {arm: by[arm].test for arm in FORMS if arm in by}
+        how: dict[str, Any] = {"seed": self.config.seed}
+        return {
+            **changed_answers(self.task, by[WHOLE].test, forms, **how),
+            **changed_scores(self.task, by[WHOLE].test, forms, **how),
+            **changed_confidence(self.task, {arm: by[arm] for arm in (WHOLE, *forms)}, **how),
+        }
 
     def validation_score(self, encoder: Encoder) -> Scores:
         validation = self.task.validation
@@ -244,28 +264,3 @@ def _need_equal(one: str, outputs: np.ndarray, other: str, wanted: np.ndarray, m
     apart = float(np.abs(outputs - wanted).max()) / max(1.0, float(np.abs(wanted).max()))
     if not apart <= most:
         raise RuntimeError(f"{one} and {other} give logits that differ by {apart:.1e}, more than {most:.0e}")
-
-
-@contextmanager
-def _folder(out: Path | None) -> Iterator[Path]:
-    """Where the model is written: `out`, whole or not at all; or a place that nobody sees."""
-    if out is None:
-        with tempfile.TemporaryDirectory() as elsewhere:
-            yield Path(elsewhere)
-    else:
-        with whole_folder(out, EXPORT) as scratch:
-            yield scratch
-
-
-def _save(encoder: Encoder, folder: Path) -> None:
-    """Write the model; its config says by name what was cut, but of neurons only how many: there are thousands."""
-    notes = encoder.model.config.bertscope
-    *earlier, last = notes["cut"]
-    named = [unit for unit in last if not unit.startswith("neuron")]
-    neurons = [f"{len(last) - len(named)} neurons"] if len(last) > len(named) else []
-    encoder.model.config.bertscope = notes | {
-        "name": encoder.name,
-        "shrunk": True,
-        "cut": [*earlier, named + neurons],
-    }
-    encoder.save(folder)

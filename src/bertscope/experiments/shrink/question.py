@@ -94,7 +94,7 @@ class ShrinkConfig:
     """Also cut to other sizes, and try what else one could do: remove the top layers, prune single weights, train the
     whole model on. Each is trained like the cut model, which takes its time."""
     onnx: bool = True
-    """Write ONNX files, in float32 and int8; --no-onnx leaves them out."""
+    """Write ONNX files, in float32 and int8, and compare them; --no-onnx leaves them out."""
     timed_on: Literal["same", "cpu"] = "same"
     """Where speed is measured: on the device that the model is on, or on the CPU though it is trained on a GPU."""
     force: bool = False
@@ -122,9 +122,11 @@ class ShrinkConfig:
 shrink = Question(
     __name__,
     """Heads, MLPs, neurons and layers go, the least needed for what they save first, by the validation set; what is
-    left is trained again. `pruned` is a stored answer of `prune`: what it pruned is gone from the start. With `out`,
-    the model is written there, for bertscope, for onnxruntime and, where its shape allows it, for plain transformers,
-    with a card that says what was cut and what it cost.""",
+    left is trained again. Beside it stands what needs no search and no training, the whole model in int8, and both at
+    once; which of the three to take is decided on the validation set. `pruned` is a stored answer of `prune`: what it
+    pruned is gone from the start. With `out`, the cut model is written there, for bertscope, for onnxruntime and,
+    where its shape allows it, for plain transformers, and the whole one in int8 where that is the one to take; with a
+    card that says which that is, what was cut, what it cost and what it answers otherwise.""",
     config=ShrinkConfig,
     inputs={"model": MODEL, "task": TASK},
     optional={
@@ -137,11 +139,11 @@ shrink = Question(
     main="faster",
     better="higher",
     numbers={
-        "faster": "faster ({texts} at a time)",
+        "faster": "faster, {arm} ({texts} at a time)",
         "left": "left",
         "size": "size, {arm}",
         "score": "score, {arm}",
-        "change": "change",
+        "change": "change, {arm}",
         "kept": "kept of the score above chance, {arm}",
         "chance": "chance",
         "fixed": "rows fixed, {arm}",
@@ -150,10 +152,22 @@ shrink = Question(
     columns={
         "changed_by_label": {
             "a": "of the whole model",
-            "b": "of the cut one",
+            "b": "of this form",
             "low, high": "95% interval of the change, paired",
         },
         "versus": {"flips": "the share of rows that get another answer"},
+        "differences": {
+            "a": "of the whole model",
+            "b": "of this form",
+            "low, high": "95% interval of the change, paired",
+        },
+        "forms": {
+            "size": "on disk, as a share of the whole model's",
+            "change": "of the score on the validation set, from the whole model's",
+            "meets": "whether it is as fast, as small or as good as the target says",
+            "as_good": "whether its score on the validation set is at most a point below the best one's",
+            "best": "whether it is the one to take",
+        },
     },
     words={
         "arm": {
@@ -176,7 +190,7 @@ shrink = Question(
     cite="Michel et al. 2019, Are Sixteen Heads Really Better than One?; Sajjad et al. 2023, On the Effect of "
     "Dropping Layers of Pre-trained Transformer Models; Hinton et al. 2015, Distilling the Knowledge in a Neural "
     "Network",
-    compared="how many times as fast the cut model is",
+    compared="how many times as fast the form to take is",
     keeps="model",
     folder=EXPORT,
     card=(),  # its table of costs has what a layer and a head cost, not which they are

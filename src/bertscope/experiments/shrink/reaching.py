@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
 from bertscope.experiments.comparison import texts_at_a_time
+from bertscope.experiments.shrink.choice import TIE
 from bertscope.experiments.shrink.costs import Cost, latency_cost, parameter_cost
 from bertscope.experiments.shrink.search import Search
 from bertscope.models.latency import in_torch, time_in_turn
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
 
 _TRIES = 5  # to be as fast as was asked: what a cut model costs is an estimate until it is timed
-_MORE = 1.02  # as fast as that times what was asked: no two measurements agree to the last percent
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def reach(work: Shrinking, target: Target | None) -> Reached:
     if target.kind == "share":
         search.to(target.value * whole)
     else:
-        search.to(max(search.least, whole / (_MORE * target.value)))
+        search.to(max(search.least, whole / (TIE * target.value)))
         _until_fast_enough(work, search, target)
     return Reached(frozenset(search.off), search, len(search.rows))
 
@@ -72,11 +72,11 @@ def _until_fast_enough(work: Shrinking, search: Search, target: Target) -> None:
     """Cut on until the model is measured to be as fast as it shall be."""
     for tries in range(1, _TRIES + 1):
         measured = _times_as_fast(work, search.encoder)
-        if measured >= _MORE * target.value:
+        if measured >= TIE * target.value:
             return
         if tries < _TRIES:
             _refuse_impossible(work, search, target, search.least / search.now / measured)
-            search.to(max(search.least, search.now * measured / (_MORE * target.value)))
+            search.to(max(search.least, search.now * measured / (TIE * target.value)))
     if measured < target.value:
         work.notes.append(f"after {_TRIES} attempts it was measured to be {measured:.2f}x as fast, not {target}")
 

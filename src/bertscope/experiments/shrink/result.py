@@ -19,9 +19,11 @@ from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent, sure
 from bertscope.core.units import Unit
 from bertscope.experiments.changed_answers import changed_numbers, fixed_and_broken
-from bertscope.experiments.comparison import CUT, INT8, WHOLE, front, texts_at_a_time
+from bertscope.experiments.comparison import CUT, WHOLE, front, texts_at_a_time
+from bertscope.experiments.shrink.choice import best_of, reasons
 from bertscope.experiments.shrink.costs import block_parameters
 from bertscope.experiments.shrink.question import shrink
+from bertscope.experiments.shrink.writing import WHERE
 
 if TYPE_CHECKING:
     from bertscope.experiments.shrink.measure import Shrinking
@@ -35,12 +37,14 @@ def shrink_result(
     smaller: Encoder,
     models: pd.DataFrame,
     times: pd.DataFrame,
+    forms: pd.DataFrame,
     changed: Mapping[str, pd.DataFrame],
 ) -> Result:
-    """The answer, from what was measured of the whole model, the cut one, and their ONNX files; `changed` is what the
-    cut one answers otherwise."""
+    """The answer, from what was measured of the whole model, the cut one, and their ONNX files; `forms` says which to
+    take, `changed` what they answer otherwise."""
     left = parts_left(work.encoder, found.off)
     tables = {
+        "forms": forms,
         "models": models,
         "times": times,
         "layers": _layers(work.encoder, left),
@@ -54,11 +58,20 @@ def shrink_result(
     return shrink.result(
         tables=tables,
         arrays=left,
-        headline=[*_headline(work, share, models, times), *changed_numbers(changed, ("fixed", "broken"))],
+        headline=[
+            *_headline(work, share, models, times, forms),
+            *changed_numbers(changed, ("fixed", "broken")),
+        ],
         figures=_figures(work, found),
         models=records([work.encoder]),
         subject={"task": work.task.name, "target": str(work.target or "pruned")},
-        notes=[*work.notes, *_allowed(work, models), *_how_measured(work, times)],
+        notes=[
+            *reasons(forms, work.target),
+            _where(forms),
+            *work.notes,
+            *_allowed(work, models, best_of(forms)),
+            *_how_measured(work, times),
+        ],
         provenance={"settings": to_json(work.config)},
     )
 
@@ -107,52 +120,83 @@ def _trade(models: pd.DataFrame, times: pd.DataFrame, chance: float) -> pd.DataF
     return table
 
 
-def _headline(work: Shrinking, share: float, models: pd.DataFrame, times: pd.DataFrame) -> list[Number]:
+def _where(forms: pd.DataFrame) -> str:
+    return f"in the folder that --out names, that is {WHERE[best_of(forms)]}"
+
+
+def _headline(
+    work: Shrinking, share: float, models: pd.DataFrame, times: pd.DataFrame, forms: pd.DataFrame
+) -> list[Number]:
+    """Of each form, the one to take first, how fast, how large and how good it is."""
     n, metric = len(work.task.test), work.task.metric
     found = {row["arm"]: row for row in models.to_dict("records")}
-    cut, speeds = found[CUT], times[times["arm"] == CUT].to_dict("records")
+    speeds = {(row["arm"], row["texts"]): row for row in times.to_dict("records")}
+    arms = forms.sort_values("best", ascending=False, kind="stable")["arm"].tolist()
     numbers = []
-    for row in sorted(speeds, key=lambda row: row["texts"] != work.config.batch):
-        of = {"texts": str(row["texts"])}
-        numbers.append(Number("faster", row["faster"], row["low"], row["high"], row["rounds"], "x", of=of))
+    for texts in sorted({texts for _, texts in speeds}, key=lambda texts: texts != work.config.batch):
+        for arm in arms:
+            row = speeds[arm, texts]
+            of = {"arm": arm, "texts": str(texts)}
+            numbers.append(Number("faster", row["faster"], row["low"], row["high"], row["rounds"], "x", of=of))
     numbers.append(Number("left", share, unit="of the blocks' parameters"))
-    numbers += [Number("size", found[arm]["megabytes"], unit="MB", of={"arm": arm}) for arm in (WHOLE, CUT)]
-    for arm in (WHOLE, CUT, INT8):
-        if arm in found:
-            row = found[arm]
-            numbers.append(Number("score", row["score"], row["low"], row["high"], n, metric, of={"arm": arm}))
-    for arm in (CUT, INT8):
-        if arm in found and not math.isnan(found[arm]["kept"]):
-            kept = Estimate.of(*(found[arm][f"kept{end}"] for end in ("", "_low", "_high")))
-            of = {"arm": arm, "against": WHOLE}
-            numbers.append(Number("kept", kept.value, kept.low, kept.high, n, "share", of=of))
-    of = {"arm": CUT, "against": WHOLE}
-    numbers.append(Number("change", cut["change"], cut["change_low"], cut["change_high"], n, metric, of=of))
+    numbers += [Number("size", found[arm]["megabytes"], unit="MB", of={"arm": arm}) for arm in (WHOLE, *arms)]
+    for arm in (WHOLE, *arms):
+        row = found[arm]
+        numbers.append(Number("score", row["score"], row["low"], row["high"], n, metric, of={"arm": arm}))
+    for key, unit in (("kept", "share"), ("change", metric)):
+        for arm in arms:
+            told = Estimate.of(*(found[arm][f"{key}{end}"] for end in ("", "_low", "_high")))
+            if not math.isnan(told.value):
+                of = {"arm": arm, "against": WHOLE}
+                numbers.append(Number(key, told.value, told.low, told.high, n, unit, of=of))
     return [*numbers, Number("chance", work.task.chance(), n=n, unit=metric)]
 
 
 def sentence(result: Result) -> Statement | None:
-    faster, change = result.numbers(key="faster")[0], sure(Estimate.of_number(result["change"]))
-    kept = [sure(Estimate.of_number(one), percent) for one in result.numbers(key="kept", arm=CUT)]
+    forms = result.tables["forms"]
+    best = best_of(forms)
+    faster = result.numbers(key="faster", arm=best)[0]
+    kept = [sure(Estimate.of_number(one), percent) for one in result.numbers(key="kept", arm=best)]
+    size = forms.set_index("arm").loc[best, "size"]
     told = (
-        f"{sure(Estimate.of_number(faster), _times)} times as fast ({faster.of['texts']} at a time) with "
-        f"{percent(result['left'].value)} of the blocks' parameters; the score changes by {change}"
-        f"{''.join(f', which keeps {share} of what is above chance' for share in kept)} "
-        f"(target: {result.subject['target']}){fixed_and_broken(result, CUT)}."
+        f"{_called(best)} is the form to take (target: {result.subject['target']}): "
+        f"{sure(Estimate.of_number(faster), _times)} times as fast ({faster.of['texts']} at a time), {percent(size)} "
+        f"of the size; the score changes by {_change(result, best)}"
+        f"{''.join(f', which keeps {share} of what is above chance' for share in kept)}"
+        f"{fixed_and_broken(result, best)}.{_beside(result, forms)}"
     )
     return Statement(told, faster.value, _times)
+
+
+def _beside(result: Result, forms: pd.DataFrame) -> str:
+    """The other forms in short: how fast each is, and what it costs."""
+    told = []
+    for row in forms[~forms["best"]].to_dict("records"):
+        left = f" to {percent(result['left'].value)} of the blocks' parameters" if row["arm"] == CUT else ""
+        told.append(
+            f"{_called(row['arm'])}{left} {_times(row['faster'])} times as fast, {_change(result, row['arm'])}"
+        )
+    return f" Beside it: {'; '.join(told)}." if told else ""
+
+
+def _called(arm: str) -> str:
+    return shrink.words["arm"][arm]
+
+
+def _change(result: Result, arm: str) -> str:
+    return sure(Estimate.of_number(result.numbers(key="change", arm=arm)[0]))
 
 
 def _times(value: float) -> str:
     return f"{value:.2f}"
 
 
-def _allowed(work: Shrinking, models: pd.DataFrame) -> list[str]:
+def _allowed(work: Shrinking, models: pd.DataFrame, best: str) -> list[str]:
     """Whether the test set bears out, for certain, that no more was lost than the target allows on the validation
     set."""
     if work.target is None or work.target.kind != "points":
         return []
-    row = models.set_index("arm").loc[CUT]
+    row = models.set_index("arm").loc[best]
     most = -work.target.value
     verdict = "open: its interval reaches to both sides"
     if row["change_low"] >= most:
@@ -170,9 +214,9 @@ def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:
         f"speed: on this machine ({device}, {threads} thread{'s' * (threads > 1)}), on texts of the validation set, "
         f"tokenised before; the models take turns for {times['rounds'].min()} rounds or more, and the median of the "
         "rounds' ratios counts",
-        "what goes is chosen on the validation set; the test set is only scored",
+        "what goes, and which form is taken, is chosen on the validation set; the test set is only scored",
     ]
-    if work.config.onnx:
+    if work.onnx:
         where = "" if device == "cpu" else "onnxruntime ran on the CPU; "
         notes.append(f"{where}an int8 model's score may be another on a processor without VNNI instructions")
     if work.config.retrain:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bertscope.experiments.comparison import CUT, CUT_INT8, WHOLE_INT8
+from bertscope.experiments.shrink.writing import BESIDE
 from bertscope.models.surgery import is_plain
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ _TRANSFORMERS = """It is a plain transformers model:
 ```python
 {code}
 ```"""
-_ONNX = """onnxruntime runs `model.onnx` and `model-int8.onnx`, which take any number of texts of up to {max_length} \
+_ONNX = """onnxruntime runs {files}, which take any number of texts of up to {max_length} \
 tokens; the tokenizer cuts longer ones:
 
 ```python
@@ -46,9 +48,11 @@ import onnxruntime
 from transformers import {needs}
 
 tokenizer = AutoTokenizer.from_pretrained(".")
-session = onnxruntime.InferenceSession("model.onnx")
+session = onnxruntime.InferenceSession("{file}")
 {code}
 ```"""
+ONNX_FILES = {WHOLE_INT8: f"{BESIDE}/model-int8.onnx", CUT: "model.onnx", CUT_INT8: "model-int8.onnx"}
+"""What onnxruntime runs of each form."""
 _RUN = "session.run(None, {one.name: inputs[one.name] for one in session.get_inputs()})"
 _CUT = "truncation=True, max_length={max_length}"
 _LABELS = 'labels = AutoConfig.from_pretrained(".").id2label\n'
@@ -159,8 +163,9 @@ def usage_of(encoder: Encoder) -> Usage:
     return Usage("text-classification", _PIPELINE, _CLASSIFIED, needs)
 
 
-def opening(encoder: Encoder, *, onnx: bool, pairs: bool = False) -> list[str]:
-    """The ways to use it, as the card has them; `pairs` says whether a classifier reads two texts at a time."""
+def opening(encoder: Encoder, best: str, *, onnx: bool, pairs: bool = False) -> list[str]:
+    """The ways to use it, as the card has them, with the file of the `best` form; `pairs` says whether a classifier
+    reads two texts at a time."""
     usage, ways = usage_of(encoder), [_BERTSCOPE]
     words = _words(encoder, pairs)
     if not is_plain(encoder):
@@ -170,7 +175,11 @@ def opening(encoder: Encoder, *, onnx: bool, pairs: bool = False) -> list[str]:
     else:
         ways.append(_TRANSFORMERS.format(code=usage.plain.format(**words)))
     if onnx:
-        ways.append(_ONNX.format(code=usage.onnx.format(**words), needs=usage.needs, max_length=encoder.max_length))
+        files = "`model.onnx` and `model-int8.onnx`, which are the cut model"
+        if best == WHOLE_INT8:
+            files = f"`{ONNX_FILES[best]}`, which is the whole model, and {files}"
+        words |= {"files": files, "file": ONNX_FILES[best], "needs": usage.needs}
+        ways.append(_ONNX.format(code=usage.onnx.format(**words), **words))
     return ways
 
 
