@@ -1,0 +1,83 @@
+"""Answers to one question side by side: what each is called there, and what their models are called in all of them.
+
+A base and what was made of it are the same two things in every answer, though the second has another name in each:
+`pocket tuned on demo/sentiment` here, `pocket tuned on demo/topics` there. Side by side both are `pocket tuned`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bertscope.core.model_record import ModelRecord
+from bertscope.core.result import Result
+
+APART = " · "
+"""Between the parts of a name; over a panel, each stands on a line of its own."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """One answer beside the others."""
+
+    label: str
+    """What tells it from them."""
+    models: dict[str, str]
+    """For the name of each of its models, what those in the same place are called in all answers."""
+
+    def words(self, text: str) -> str:
+        """A text about it, with the names of all answers."""
+        for own in sorted(self.models, key=len, reverse=True):
+            text = text.replace(own, self.models[own])
+        return text
+
+
+def told_apart(results: Sequence[Result], names: Sequence[str], further: Sequence[str]) -> list[Told]:
+    """What each is called beside the others: the models, data and settings that aren't the same for all. `names` are
+    their whole names, `further` what else tells those apart that are about the same models and data."""
+    models = _shared_names(results)
+    own = [{name: name for name in _model_names(result)} for result in results]
+    labels = next(filter(_distinct, (_labels(results, each, further) for each in (models, own))), names)
+    return [Told(label, shared) for label, shared in zip(labels, models, strict=True)]
+
+
+def _shared_names(results: Sequence[Result]) -> list[dict[str, str]]:
+    """By a model's own name what it is called in all answers; its own name where no other holds for all of them."""
+    own = [{name: name for name in _model_names(result)} for result in results]
+    if len({len(names) for names in own}) > 1:
+        return own
+    shared: list[dict[str, str]] = [{} for _ in results]
+    for records in zip(*(result.models.values() for result in results), strict=True):
+        (plain, *others) = {_without_data(record) for record in records}
+        for names, record in zip(shared, records, strict=True):
+            names[record.name] = record.name if others else plain
+    return shared if all(_distinct(names.values()) for names in shared) else own
+
+
+def _without_data(record: ModelRecord) -> str:
+    return record.name.replace(f" on {record.trained_on.name}", "", 1) if record.trained_on else record.name
+
+
+def _model_names(result: Result) -> list[str]:
+    return [record.name for record in result.models.values()]
+
+
+def _labels(
+    results: Sequence[Result], models: Sequence[Mapping[str, str]], further: Sequence[str]
+) -> list[str]:  # fmt: skip
+    joined = [" and ".join(each.values()) for each in models]
+    keys = dict.fromkeys(key for result in results for key in result.subject)
+    subject = [[_said(key, result.subject.get(key, "")) for result in results] for key in keys]
+    telling = [field for field in (joined, *subject, further) if len({*field}) > 1]
+    # What has none of it, such as no weighting, is called by its data.
+    otherwise = [result.subject.get("task") or named for result, named in zip(results, joined, strict=True)]
+    told = [APART.join(filter(None, parts)) for parts in zip(*telling, strict=True)] or [""] * len(results)
+    return [label or plain for label, plain in zip(told, otherwise, strict=True)]
+
+
+def _said(key: str, value: str) -> str:
+    return value if key == "task" or not value else f"{key} {value}"
+
+
+def _distinct(labels: Iterable[str]) -> bool:
+    labels = list(labels)
+    return len({*labels}) == len(labels) and all(labels)
