@@ -22,7 +22,7 @@ from bertscope.report.row_card import PageRows
 from bertscope.report.subjects import PageModels
 from bertscope.report.values import NOTHING, texts
 
-PAPER = 40, 12
+_PAPER = 40, 12
 """How many rows and columns a table may have to be printed."""
 _CARDS = 4
 """How many numbers stand on cards of their own, the main one first; the others are folded."""
@@ -70,7 +70,7 @@ class Table:
     @property
     def on_paper(self) -> bool:
         """Whether a printed page can hold it; others would bury the rest, or break their numbers in two."""
-        return self.total <= PAPER[0] and self.columns <= PAPER[1]
+        return self.total <= _PAPER[0] and self.columns <= _PAPER[1]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core.figure import Figure
@@ -17,6 +18,7 @@ from bertscope.report.charts import draw
 from bertscope.report.drawing import Drawing, chosen
 from bertscope.report.layout import reserved_size
 from bertscope.report.packed import ROWS, where, without_rows
+from bertscope.report.panels import LABEL as LETTER
 from bertscope.report.told_apart import APART, Told
 from bertscope.report.values import plain
 
@@ -102,7 +104,7 @@ def _multiple(id: str, number: int, parts: Sequence[Part]) -> Multiple | None:
         return None
     figure, table, panels, facet = joined
     chart = without_rows(draw(figure, table, data=_named()))
-    _shrink(chart, figure.kind)
+    said = _shrink(chart, figure.kind)
     columns = [str(column) for column in table.columns]
     first = parts[0]
     shared = {
@@ -116,7 +118,7 @@ def _multiple(id: str, number: int, parts: Sequence[Part]) -> Multiple | None:
         ],
     }  # fmt: skip
     picture = Picture(
-        id, number, titles.pop(), first.picture.reading, _caption(parts),
+        id, number, titles.pop(), first.picture.reading, _caption(parts, said),
         reserved_size(chart) | {"answers": [part.answer.id for _, part in panels]}, heads=all(part.picture.heads for part in parts),
     )  # fmt: skip
     return Multiple(picture, first.told.label, first.picture, shared)
@@ -176,13 +178,25 @@ def _labels(parts: Sequence[Part]) -> dict[str, str]:
     for part in parts:
         for column, label in part.figure.labels.items():
             labels.setdefault(column, {})[part.told.words(label)] = None
-    return {column: " / ".join(said) for column, said in labels.items()}
+    return {column: _either(list(said)) for column, said in labels.items()}
 
 
-def _caption(parts: Sequence[Part]) -> str:
+def _either(labels: Sequence[str]) -> str:
+    """Labels as one: what all begin with stands there once.
+
+    >>> _either(["change of the accuracy", "change of the micro_f1"])
+    'change of the accuracy / micro_f1'
+    """
+    words = [label.split() for label in labels]
+    same = len([*takewhile(lambda each: len({*each}) == 1, zip(*words, strict=False))])
+    return " ".join([*words[0][:same], " / ".join(" ".join(each[same:]) for each in words)]).strip()
+
+
+def _caption(parts: Sequence[Part], titles: Sequence[str]) -> str:
+    """How to read it, and what had no room in the panels."""
     captions = {part.told.words(part.figure.caption) for part in parts}
-    said = [captions.pop() if len(captions) == 1 else _ELSEWHERE]
-    return " ".join([*said, *([_WITHOUT_RULES] if any(part.figure.rules for part in parts) else [])])
+    said = captions.pop() if len(captions) == 1 else _ELSEWHERE
+    return " ".join([*titles, said, *([_WITHOUT_RULES] if any(part.figure.rules for part in parts) else [])])
 
 
 def _named() -> Any:
@@ -191,13 +205,22 @@ def _named() -> Any:
     return alt.NamedData(ROWS)
 
 
-def _shrink(chart: dict[str, Any], kind: str) -> None:
-    """Panels small enough to stand beside each other, in their shape; a scatter is a square."""
+def _shrink(chart: dict[str, Any], kind: str) -> list[str]:
+    """Panels small enough to stand beside each other, in their shape; a scatter is a square. What is too long to stand
+    along an axis then."""
     one = chart["spec"]
     width = min(PANEL, one["width"])
     one["height"] = width if kind == "points" else one["height"] * width / one["width"]
     one["width"] = width
-    chart["facet"]["header"]["labelLimit"] = PANEL
+    said: dict[str, None] = {}
+    for axis, side, words in (("x", "width", "Across"), ("y", "height", "Along the side")):
+        for layer in one["layer"]:
+            channel = layer.get("encoding", {}).get(axis, {})
+            title = channel.get("title") or ""
+            if len(title) * LETTER > one[side]:
+                channel["title"] = None
+                said[f"{words}: {title}."] = None
+    return list(said)
 
 
 def _is_number(column: pd.Series) -> bool:

@@ -9,11 +9,11 @@ from itertools import takewhile
 
 from bertscope.core.number import Number
 from bertscope.report import packed
-from bertscope.report.answer import PAPER, Answer, Card, Table, card_of
+from bertscope.report.answer import Answer, Card, Table, card_of
 from bertscope.report.multiples import Multiple, multiples
 from bertscope.report.told_apart import Told
 
-_OPEN = 4
+_OPEN = 3
 """How many of the shared numbers stand open, the main one first; the others are folded."""
 
 
@@ -41,18 +41,22 @@ class SharedTable:
     """The tables of one name."""
 
     name: str
-    answers: list[tuple[str, str, int]]
-    """Whose they are: the answer's id, what it is called beside the others, how many rows it has."""
+    tables: list[tuple[Answer, Told, Table]]
+    """Whose they are."""
     words: dict[str, str]
-    on_paper: bool
 
     @property
     def total(self) -> int:
-        return sum(rows for _, _, rows in self.answers)
+        return sum(table.total for *_, table in self.tables)
+
+    @property
+    def on_paper(self) -> bool:
+        """Whether a printed page can hold one of them."""
+        return any(table.on_paper for *_, table in self.tables)
 
     def most(self, rows: int) -> int:
-        """How many rows the page prints, if it is so many of other tables: paper has all of a short one."""
-        return max(rows, self.total) if self.on_paper else rows
+        """How many rows are shown, if it is so many of other tables: all that paper holds."""
+        return max(rows, sum(table.total for *_, table in self.tables if table.on_paper))
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,15 @@ class Together:
     def leads(self) -> bool:
         """Whether the figure of the first answer is shown, which then needn't stand open itself."""
         return bool(self.figures) and self.figures[0].of is self.answers[0][0].first
+
+    @property
+    def open_figures(self) -> list[Multiple]:
+        """Those that stand open: the one in the first answer's place."""
+        return self.figures[:1] if self.leads else []
+
+    @property
+    def more_figures(self) -> list[Multiple]:
+        return self.figures[len(self.open_figures) :]
 
     @property
     def has_main(self) -> bool:
@@ -151,16 +164,12 @@ def _tables(answers: Sequence[Answer], told: Sequence[Told]) -> list[SharedTable
                for table in answer.tables if table.name == name]
         for name in names
     }  # fmt: skip
-    return [_table(name, mine) for name, mine in found.items() if len(mine) > 1]
+    return [SharedTable(name, mine, _words(mine)) for name, mine in found.items() if len(mine) > 1]
 
 
-def _table(name: str, mine: Sequence[tuple[Answer, Told, Table]]) -> SharedTable:
-    rows, columns = PAPER
+def _words(mine: Sequence[tuple[Answer, Told, Table]]) -> dict[str, str]:
+    """What the columns mean; where answers say it differently, as the first does."""
     words: dict[str, str] = {}
     for *_, table in mine:
         words |= {column: meaning for column, meaning in table.words.items() if column not in words}
-    return SharedTable(
-        name, [(answer.id, told.label, table.total) for answer, told, table in mine], words,
-        on_paper=sum(table.total for *_, table in mine) <= rows * len(mine)
-        and max(table.columns for *_, table in mine) < columns,
-    )  # fmt: skip
+    return words

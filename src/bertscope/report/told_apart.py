@@ -64,14 +64,22 @@ def _model_names(result: Result) -> list[str]:
 def _labels(
     results: Sequence[Result], models: Sequence[Mapping[str, str]], further: Sequence[str]
 ) -> list[str]:  # fmt: skip
-    joined = [" and ".join(each.values()) for each in models]
+    called = [list(each.values()) for each in models]
+    joined = [" and ".join(_differing(each, called)) for each in called]
     keys = dict.fromkeys(key for result in results for key in result.subject)
     subject = [[_said(key, result.subject.get(key, "")) for result in results] for key in keys]
     telling = [field for field in (joined, *subject, further) if len({*field}) > 1]
     # What has none of it, such as no weighting, is called by its data.
-    otherwise = [result.subject.get("task") or named for result, named in zip(results, joined, strict=True)]
+    otherwise = [result.subject.get("task") or " and ".join(each) for result, each in zip(results, called, strict=True)]
     told = [APART.join(filter(None, parts)) for parts in zip(*telling, strict=True)] or [""] * len(results)
     return [label or plain for label, plain in zip(told, otherwise, strict=True)]
+
+
+def _differing(own: Sequence[str], called: Sequence[Sequence[str]]) -> list[str]:
+    """Of an answer's models those that aren't called the same in all; all, where answers have more or fewer."""
+    if len({len(each) for each in called}) > 1:
+        return list(own)
+    return [name for name, *all in zip(own, *called, strict=True) if len({*all}) > 1]
 
 
 def _said(key: str, value: str) -> str:

@@ -2,19 +2,22 @@
 const drawn = new Map(); // a chart's element -> what vega-embed made of it
 
 // Panels fill the width in few and even rows: they shrink or grow a little, and keep their shape.
-// Of panels of several answers a row holds each of them, or an even part.
-function arranged({ width: wanted, height, spacing, beside, around, heading, group = heading.length }, available) {
+// Of panels of several answers a row holds each of them, or an even part; few grow in width rather than in height.
+function arranged({ width: wanted, height, spacing, beside, around, heading, group }, available) {
   const inner = available - beside - 8 + spacing;
   const most = Math.max(1, Math.floor(inner / (wanted + around + spacing)));
-  const columns = Math.ceil(group / Math.ceil(group / most));
-  const width = Math.min(1.6 * wanted, Math.floor(inner / columns - spacing - around));
-  return { columns, width, height: (height * width) / wanted };
+  const even = group ?? heading.length;
+  const columns = Math.ceil(even / Math.ceil(even / most));
+  const [widest, highest] = group ? [2.2, 1.25] : [1.6, 1.6];
+  const width = Math.min(widest * wanted, Math.floor(inner / columns - spacing - around));
+  return { columns, width, height: height * Math.min(highest, width / wanted) };
 }
 
 function fitted(spec, takes, available) {
   if (!spec.facet) return { ...spec, width: "container" };
   const { columns, width, height } = arranged(takes, available);
-  return { ...spec, columns, spec: { ...spec.spec, width, height } };
+  const header = { ...spec.facet.header, labelLimit: width };
+  return { ...spec, columns, facet: { ...spec.facet, header }, spec: { ...spec.spec, width, height } };
 }
 
 // A chart's height before it is drawn, so that nothing below it jumps.

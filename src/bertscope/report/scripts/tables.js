@@ -11,12 +11,13 @@ async function fillTable(details) {
   showRows(details, table, [...Array(table.length).keys()], withHeads);
 }
 
-// The table that stands in a fold: an answer's own, or that of the answers that were chosen there.
+// The table that stands in a fold: an answer's own, or that of the answers that were chosen there, or fit on paper.
 async function tableOf(details) {
-  const { table: name } = details.dataset;
+  const { table: name, onPaper } = details.dataset;
+  const paper = onPaper !== undefined;
   const select = details.querySelector("select");
-  const answer = select ? select.value : details.dataset.answer;
-  const answers = answer ? [{ id: answer }] : answersOf(select);
+  const answer = !select ? details.dataset.answer : paper ? "" : select.value;
+  const answers = answer ? [{ id: answer }] : answersOf(select, paper);
   const { tables, heads } = await dataOf(answers[0].id);
   const table = answer ? tables[name] : await joinedTables(name, answers);
   return { table, withHeads: heads.includes(name), file: answer || details.closest("section").id };

@@ -69,8 +69,9 @@ async function joinedTables(name, answers) {
   return { columns: [title, ...columns], decimals: [null, ...decimals], cells: [whose, ...cells], length: whose.length };
 }
 
-// The answers that a table's own switch can choose, as far as the page's shows them.
-const answersOf = (select) => [...select.options].slice(1).filter((option) => !option.disabled)
+// The answers that a table's own switch can choose, as far as the page's shows them; those whose tables paper can hold.
+const answersOf = (select, paper = false) => [...select.options].slice(1)
+  .filter((option) => !option.disabled && (!paper || option.dataset.paper !== undefined))
   .map((option) => ({ id: option.value, label: option.text }));
 
 // From an answer to the tables that it shares with others: its own rows.
