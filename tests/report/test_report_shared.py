@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
+from bertscope.core.figure import Figure
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.report.build import stored_findings
@@ -36,10 +37,10 @@ def shared(tmp_path, *results: Result):
     return section_of(tmp_path).together
 
 
-def pair(**more) -> list[Result]:
-    """Two answers with one figure, of what is made of these settings for each."""
-    figures = [[each] for each in more.pop("figures")]
-    return [replace(answer(task, **more), figures=each) for task, each in zip((SENTIMENT, TOPICS), figures, strict=True)]
+def pair(*figures: Figure) -> list[Result]:
+    """Two answers with one figure each."""
+    both = zip((SENTIMENT, TOPICS), figures, strict=True)
+    return [replace(answer(task), figures=[figure]) for task, figure in both]
 
 
 # What tells them apart
@@ -99,7 +100,7 @@ def test_figures_of_the_tuned_model_are_one_though_its_name_isnt(tmp_path):
 
 def test_a_figure_with_panels_of_its_own_has_one_for_each_of_them_and_each_answer(tmp_path):
     figure = lines(color=None, facet="checkpoint")
-    (one,) = shared(tmp_path, *pair(figures=[figure, figure])).figures
+    (one,) = shared(tmp_path, *pair(figure, figure)).figures
     assert [name for name, _ in one.shared["panels"]] == [
         f"{task} · {model}" for model in ("pocket", "pocket tuned") for task in (SENTIMENT, TOPICS)
     ]
@@ -110,27 +111,27 @@ def test_a_figure_with_panels_of_its_own_has_one_for_each_of_them_and_each_answe
     lines(key="another"), lines(color=None), lines(title="Otherwise"), lines(middle=0.5), lines(key=""),
 ])  # fmt: skip
 def test_what_isnt_the_same_figure_isnt_put_on_one_scale(tmp_path, other):
-    assert shared(tmp_path, *pair(figures=[lines(), other])).figures == []
+    assert shared(tmp_path, *pair(lines(), other)).figures == []
 
 
 def test_what_needs_room_isnt_made_small(tmp_path):
     points = replace(lines(color=None), kind="points")
-    assert len(shared(tmp_path / "plain", *pair(figures=[points, points])).figures) == 1
+    assert len(shared(tmp_path / "plain", *pair(points, points)).figures) == 1
     for place, figure in enumerate((replace(points, token="checkpoint"), replace(points, step="step"))):
-        assert shared(tmp_path / str(place), *pair(figures=[figure, figure])).figures == []
+        assert shared(tmp_path / str(place), *pair(figure, figure)).figures == []
     many = [replace(answer(), subject={"task": SENTIMENT, "seed": str(seed)}) for seed in range(MOST + 1)]
     assert shared(tmp_path / "many", *many).figures == []
 
 
 def test_reference_values_of_one_answer_arent_drawn_over_another(tmp_path):
     both = [lines(rules={"majority": 0.3}), lines(rules={"majority": 0.6})]
-    (one,) = shared(tmp_path, *pair(figures=both)).figures
+    (one,) = shared(tmp_path, *pair(*both)).figures
     assert "majority" not in str(one.shared["spec"]) and "Reference values are drawn in each" in one.picture.caption
 
 
 def test_what_has_no_room_along_an_axis_is_said_below(tmp_path):
     both = [lines(labels={"score": f"a rather long name of a score: the {metric}"}) for metric in ("F1", "accuracy")]
-    (one,) = shared(tmp_path, *pair(figures=both)).figures
+    (one,) = shared(tmp_path, *pair(*both)).figures
     said = "a rather long name of a score: the F1 / accuracy"
     assert f"Along the side: {said}. How it goes." == one.picture.caption
     assert "Across" not in one.picture.caption and all(
@@ -165,7 +166,8 @@ def test_a_number_that_an_answer_lacks_is_left_open_and_units_that_differ_stand_
 def test_numbers_of_several_arms_are_matched_by_the_arm_and_of_models_by_their_place(tmp_path):
     def arms(task, *names):
         of = [Number("score", 0.1 * (place + 1), of={"arm": name}) for place, name in enumerate(names)]
-        own = [Number("share", 0.5 + place / 10, of={"model": one}) for place, one in enumerate((BASE.id, tuned(task).id))]
+        both = enumerate((BASE.id, tuned(task).id))
+        own = [Number("share", 0.5 + place / 10, of={"model": one}) for place, one in both]
         return replace(answer(task), headline=of + own)
 
     together = shared(tmp_path, arms(SENTIMENT, "good", "bad"), arms(TOPICS, "bad", "good"))
@@ -187,7 +189,7 @@ def test_one_answer_or_nothing_shared_stands_as_it_did(tmp_path):
 
 def test_each_table_is_packed_once_and_printed_once_for_all(tmp_path):
     page = page_of(store_of_four(tmp_path)).split("<main")[1]
-    assert page.count('<details class="table"') == 2 and page.count("-data\">") == 4 + 1
+    assert page.count('<details class="table"') == 2 and page.count('-data">') == 4 + 1
     section = section_of(tmp_path)
     assert [(table.name, table.total) for table in section.together.tables] == [("heads", 24), ("curve", 24)]
     kept = replace(answer(), tables={"own": curve(0.1, "a")} | answer().tables, subject={"task": "other"})

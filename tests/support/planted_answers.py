@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -50,6 +51,6 @@ def answer(task: str = "demo/sentiment", reach: float = 0.1, rows: int = 2, **mo
 
 def store_of_four(folder: Path, **more) -> Path:
     """Two tasks, two seeds each, that reach 0.1 to 0.4."""
-    for place, (task, seed) in enumerate((task, seed) for task in ("demo/sentiment", "demo/topics") for seed in (1, 2)):
-        put(folder, answer(task, (place + 1) / 10, **more), seed=seed, on=task)
+    for place, (task, seed) in enumerate(product(("demo/sentiment", "demo/topics"), (1, 2))):
+        put(folder, answer(task, (place + 1) / 10, **more), task=task, seed=seed, on=task)
     return folder

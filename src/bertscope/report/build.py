@@ -30,8 +30,8 @@ from bertscope.report.templates import HERE, rendered
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-SCRIPTS = ("base", "data", "figures", "tables", "together", "place", "switch", "facts", "card", "row_facts", "rows", "row_card",
-           "paper", "start")  # fmt: skip
+SCRIPTS = ("base", "data", "figures", "tables", "together", "place", "switch", "facts", "card", "row_facts", "rows",
+           "row_card", "paper", "start")  # fmt: skip
 """The page's scripts, in the order in which they are joined into one."""
 Opening = Callable[[Sequence[Finding], PageModels], "tuple[str, str, Markup] | None"]
 OPENINGS: tuple[Opening, ...] = (first_screen, summary, ledger.ledger)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ class Part:
     picture: Picture
     figure: Figure
 
-    @property
+    @cached_property
     def rows(self) -> pd.DataFrame:
         """What it draws, its models called as in all answers."""
         rows = chosen(self.figure, self.answer.result.tables[self.figure.table])
@@ -119,7 +120,8 @@ def _multiple(id: str, number: int, parts: Sequence[Part]) -> Multiple | None:
     }  # fmt: skip
     picture = Picture(
         id, number, titles.pop(), first.picture.reading, _caption(parts, said),
-        reserved_size(chart) | {"answers": [part.answer.id for _, part in panels]}, heads=all(part.picture.heads for part in parts),
+        reserved_size(chart) | {"answers": [part.answer.id for _, part in panels]},
+        heads=all(part.picture.heads for part in parts),
     )  # fmt: skip
     return Multiple(picture, first.told.label, first.picture, shared)
 
@@ -173,7 +175,7 @@ def _name(part: Part, value: Any, before: str) -> str:
 
 
 def _labels(parts: Sequence[Part]) -> dict[str, str]:
-    """What the columns are called; where answers call one differently, as an axis whose metric isn't the same, all."""
+    """What the columns are called; where answers call one differently, as an axis of another metric, both."""
     labels: dict[str, dict[str, None]] = {}
     for part in parts:
         for column, label in part.figure.labels.items():
@@ -206,8 +208,8 @@ def _named() -> Any:
 
 
 def _shrink(chart: dict[str, Any], kind: str) -> list[str]:
-    """Panels small enough to stand beside each other, in their shape; a scatter is a square. What is too long to stand
-    along an axis then."""
+    """Panels small enough to stand beside each other, in their shape; a scatter is a square. What is then too long to
+    stand along an axis is given back."""
     one = chart["spec"]
     width = min(PANEL, one["width"])
     one["height"] = width if kind == "points" else one["height"] * width / one["width"]

@@ -97,8 +97,8 @@ class Together:
 
 
 def together(answers: Sequence[Answer], told: Sequence[Told], section: str, main: str) -> Together | None:
-    """What they share; None where it is nothing, or there is only one. `main` is the key of the number that stands for
-    the whole result."""
+    """What they share; None where it is nothing, or there is only one answer. `main` is the key of the number that
+    stands for a whole result."""
     if len(answers) < 2:
         return None
     numbers, tables = _numbers(answers, told, main), _tables(answers, told)
@@ -141,7 +141,8 @@ def _several(numbers: Sequence[Number | None]) -> bool:
 
 def _shared(numbers: Sequence[Number | None], told: Sequence[Told], is_main: bool) -> Shared | None:
     """One number of all; what of its name isn't the same stands beside the value."""
-    labels = [each.words(number.label).split() if number else None for number, each in zip(numbers, told, strict=True)]
+    pairs = zip(numbers, told, strict=True)
+    labels = [each.words(number.label).split() if number else None for number, each in pairs]
     known = [label for label in labels if label is not None]
     same = [words[0] for words in takewhile(lambda words: len({*words}) == 1, zip(*known, strict=False))]
     name = " ".join(same).rstrip(" ,:(")

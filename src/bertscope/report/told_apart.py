@@ -70,7 +70,8 @@ def _labels(
     subject = [[_said(key, result.subject.get(key, "")) for result in results] for key in keys]
     telling = [field for field in (joined, *subject, further) if len({*field}) > 1]
     # What has none of it, such as no weighting, is called by its data.
-    otherwise = [result.subject.get("task") or " and ".join(each) for result, each in zip(results, called, strict=True)]
+    pairs = zip(results, called, strict=True)
+    otherwise = [result.subject.get("task") or " and ".join(each) for result, each in pairs]
     told = [APART.join(filter(None, parts)) for parts in zip(*telling, strict=True)] or [""] * len(results)
     return [label or plain for label, plain in zip(told, otherwise, strict=True)]
 
