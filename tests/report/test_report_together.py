@@ -123,7 +123,7 @@ def test_nothing_is_wider_than_the_screen_and_nothing_is_cut_off(visit, width, t
         const whole = svg.getBoundingClientRect();
         const boxes = [...svg.querySelectorAll('text')].map((text) => text.getBoundingClientRect());
         const inside = boxes.every((box) => box.right <= whole.right + 1 && box.left >= whole.left - 1);
-        return inside && Math.abs(whole.width - svg.viewBox.baseVal.width) <= 1; // not shrunk to fit
+        return inside && whole.width >= 0.95 * svg.viewBox.baseVal.width; // letters aren't made smaller to fit
     }"""
     assert all(svg.evaluate(inside) for svg in block(page).locator(".chart svg").all())
     names = drawn(page, "One head off").locator("text[data-panel]").all()
