@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
+from bertscope.core.words import names_in_all
 
 APART = " · "
 """Between the parts of a name; over a panel, each stands on a line of its own."""
@@ -34,31 +34,10 @@ class Told:
 def told_apart(results: Sequence[Result], names: Sequence[str], further: Sequence[str]) -> list[Told]:
     """What each is called beside the others: the models, data and settings that aren't the same for all. `names` are
     their whole names, `further` what else tells those apart that are about the same models and data."""
-    models = _shared_names(results)
-    own = [{name: name for name in _model_names(result)} for result in results]
+    models = names_in_all([result.models for result in results])
+    own = [{name: name for name in each} for each in models]
     labels = next(filter(_distinct, (_labels(results, each, further) for each in (models, own))), names)
     return [Told(label, shared) for label, shared in zip(labels, models, strict=True)]
-
-
-def _shared_names(results: Sequence[Result]) -> list[dict[str, str]]:
-    """By a model's own name what it is called in all answers; its own name where no other holds for all of them."""
-    own = [{name: name for name in _model_names(result)} for result in results]
-    if len({len(names) for names in own}) > 1:
-        return own
-    shared: list[dict[str, str]] = [{} for _ in results]
-    for records in zip(*(result.models.values() for result in results), strict=True):
-        (plain, *others) = {_without_data(record) for record in records}
-        for names, record in zip(shared, records, strict=True):
-            names[record.name] = record.name if others else plain
-    return shared if all(_distinct(names.values()) for names in shared) else own
-
-
-def _without_data(record: ModelRecord) -> str:
-    return record.name.replace(f" on {record.trained_on.name}", "", 1) if record.trained_on else record.name
-
-
-def _model_names(result: Result) -> list[str]:
-    return [record.name for record in result.models.values()]
 
 
 def _labels(
