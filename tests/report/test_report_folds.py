@@ -48,14 +48,18 @@ def test_the_page_is_short_and_holds_everything(visit, page_file):
     page = visit()
     page.locator(".chart svg").first.wait_for()
     answers = 2 * len(QUESTIONS)
-    assert page.locator("figure .chart").count() == FIGURES * answers + 1  # and the one of what a model needs
-    assert page.locator("details.table").count() == TABLES * answers + 2
+    assert page.locator("article figure .chart").count() == FIGURES * answers + 1  # and the one of what a model needs
+    assert page.locator(".side-by-side figure .chart").count() == FIGURES * len(QUESTIONS)
+    # One table of each name, which holds those of all answers; and the two of what a model does.
+    assert page.locator("details.table").count() == TABLES * len(QUESTIONS) + 2
+    assert page.locator("details.table option[value]:not([value=''])").count() == TABLES * answers
     assert page.locator(".cards li, .more-numbers li").count() == NUMBERS * answers + 4
     assert page.locator(".note li").count() == 4 * answers
     assert height_of(page.context.browser, page_file) <= HIGH * (len(QUESTIONS) + 2)
-    assert (
-        page.locator("article:visible").count() == len(QUESTIONS) + 1 and "What a study is about." in page.content()
-    )
+    # What stands open of a question: its answers side by side, or the only one.
+    assert page.locator(".side-by-side:visible").count() == len(QUESTIONS)
+    # and the answer of the page's own model to `ablate`, whose figure no other has.
+    assert page.locator("article:visible").count() == 2 and "What a study is about." in page.content()
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -89,7 +93,7 @@ def test_a_link_into_a_fold_opens_it_and_draws_what_is_there(visit):
 def test_paper_unfolds_every_answer_with_its_figures_numbers_and_notes(visit):
     page = visit()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    page.locator(".chart[data-drawn=light] svg").nth(FIGURES * 2 * len(QUESTIONS)).wait_for()
+    page.locator(".chart[data-drawn=light] svg").nth(FIGURES * 3 * len(QUESTIONS)).wait_for()
     closed = "main details:not([open]):not(.origin, .data-rows)"
     assert page.locator(closed).count() == 0
     page.evaluate("dispatchEvent(new Event('afterprint'))")

@@ -84,6 +84,24 @@ def model_names(models: Mapping[str, ModelRecord]) -> dict[str, str]:
     return ModelNames(models.values()).by_key(models)
 
 
+def names_in_all(results: Sequence[Mapping[str, ModelRecord]]) -> list[dict[str, str]]:
+    """For the names of each result's models what those in the same place are called in all of them: without the data
+    that each was trained on, where that makes them one; otherwise by their own names."""
+    own = [{record.name: record.name for record in models.values()} for models in results]
+    if len({len(models) for models in results}) > 1:
+        return own
+    shared: list[dict[str, str]] = [{} for _ in results]
+    for records in zip(*(models.values() for models in results), strict=True):
+        plain, *others = {_without_data(record) for record in records}
+        for names, record in zip(shared, records, strict=True):
+            names[record.name] = record.name if others else plain
+    return shared if all(len({*names.values()}) == len(names) for names in shared) else own
+
+
+def _without_data(record: ModelRecord) -> str:
+    return record.name.replace(f" on {record.trained_on.name}", "", 1) if record.trained_on else record.name
+
+
 def about(models: Mapping[str, ModelRecord], subject: Mapping[str, str]) -> str:
     """What a result is about, as headings and lists print it.
 

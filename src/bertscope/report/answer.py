@@ -114,6 +114,8 @@ class Answer:
     """Its tables, charts and what the head card needs, packed."""
     entry: dict[str, Any]
     """What the page's scripts must know of it before they unpack anything."""
+    result: Result
+    """What it is made of, in the page's words."""
 
 
 def answer_of(
@@ -148,7 +150,7 @@ def answer_of(
                       explained(table, frame.columns, result.figures, own.get(table, {})))
                 for table, frame in result.tables.items()],
         notes=notes[:_NOTES], more_notes=notes[_NOTES:],
-        origin=_origin(finding), data=packed.pack(data), entry=entry,
+        origin=_origin(finding), data=packed.pack(data), entry=entry, result=result,
     )  # fmt: skip
 
 
@@ -208,12 +210,13 @@ def _cards(numbers: Sequence[Number], declared: Question | None) -> tuple[Card |
     """The card of the number that stands for the whole result, and all cards."""
     main = next((number for number in numbers if declared and number.key == declared.main), None)
     better = f"{declared.better} is better" if declared and declared.better else None
-    cards = [_card(number, better if number is main else None) for number in numbers]
+    cards = [card_of(number, better if number is main else None) for number in numbers]
     chosen = next((card for card, number in zip(cards, numbers, strict=True) if number is main), None)
     return chosen or (cards[0] if cards else None), cards
 
 
-def _card(number: Number, hint: str | None) -> Card:
+def card_of(number: Number, hint: str | None = None) -> Card:
+    """A number, written out."""
     exact = number.value, number.low, number.high
     value, low, high = ("0" if one == 0 else text for one, text in zip(exact, texts(exact), strict=True))
     interval = None if NOTHING in (low, high) else f"{low} to {high}"

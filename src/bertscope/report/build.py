@@ -30,8 +30,8 @@ from bertscope.report.templates import HERE, rendered
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-SCRIPTS = ("base", "data", "figures", "tables", "place", "switch", "facts", "card", "row_facts", "rows", "row_card",
-           "paper", "start")  # fmt: skip
+SCRIPTS = ("base", "data", "figures", "tables", "together", "place", "switch", "facts", "card", "row_facts", "rows",
+           "row_card", "paper", "start")  # fmt: skip
 """The page's scripts, in the order in which they are joined into one."""
 Opening = Callable[[Sequence[Finding], PageModels], "tuple[str, str, Markup] | None"]
 OPENINGS: tuple[Opening, ...] = (first_screen, summary, ledger.ledger)
@@ -128,7 +128,7 @@ def _page(findings: Sequence[Finding], title: str | None, about: str) -> str:
         max_rows=ROWS,
         # Only these two scripts may run, by their hash: a text that slipped through escaping still couldn't.
         allowed=Markup(allowed(script, vega)),
-        css=Markup(_text("page.css") + _text("first_screen.css") + tinted.CSS),
+        css=Markup(_text("page.css") + _text("together.css") + _text("first_screen.css") + tinted.CSS),
         script=Markup(script),
         vega=Markup(vega),
         themes=Markup(script_json({"light": theme.page_config(dark=False), "dark": theme.page_config(dark=True)})),
@@ -155,7 +155,7 @@ def _vega() -> str:
 
 
 def _script() -> str:
-    return joined(SCRIPTS, f"const MOST_ROWS = {ROWS};")
+    return joined(SCRIPTS)
 
 
 def _listed(models: Sequence[str]) -> str:

@@ -49,12 +49,22 @@ def figure(result: Result, drawn: Figure) -> dict[str, Any]:
     """A figure's chart for the page, which brings the theme's config, and the rows of its table that it draws."""
     import altair as alt
 
+    chart = without_rows(draw(drawn, result.tables[drawn.table], data=alt.NamedData(ROWS)))
+    return {"spec": chart, "table": drawn.table, "where": where(drawn)}
+
+
+def without_rows(chart: Any) -> dict[str, Any]:
+    """A chart's description for the page."""
     # Unchecked: checking against Vega-Lite's schema is a third of the work, and the tests' charts are checked.
-    chart = draw(drawn, result.tables[drawn.table], data=alt.NamedData(ROWS)).to_dict(validate=False)
-    del chart["$schema"], chart["config"]
-    chart.pop("datasets", None)
-    where = {column: plain(value) for column, value in drawn.where.items()}
-    return {"spec": chart, "table": drawn.table, "where": where}
+    described: dict[str, Any] = chart.to_dict(validate=False)
+    del described["$schema"], described["config"]
+    described.pop("datasets", None)
+    return described
+
+
+def where(drawn: Figure) -> dict[str, Plain]:
+    """Which rows of its table a figure draws."""
+    return {column: plain(value) for column, value in drawn.where.items()}
 
 
 def maps(array: np.ndarray) -> list[list[int]]:

@@ -14,6 +14,8 @@ from bertscope.report.answer import Answer, answer_of
 from bertscope.report.finding import Finding
 from bertscope.report.row_card import PageRows
 from bertscope.report.subjects import PageModels
+from bertscope.report.together import Together, together
+from bertscope.report.told_apart import told_apart
 
 ROWS = 200
 """How many rows of a table the page prints; the CSV has them all."""
@@ -25,11 +27,13 @@ class Section:
     heading: str
     cite: str | None
     answers: list[Answer]
-    """The first stands open, the others are folded to a line."""
+    """The first stands open, unless what it shows stands side by side with the others; these are folded to a line."""
     parts: list[Answer]
     """Results that other answers were made of, folded where there are many."""
     finds: bool
     """Whether it answers something, rather than keep what other questions read."""
+    together: Together | None
+    """What its answers share, side by side."""
 
     @property
     def everything(self) -> list[Answer]:
@@ -68,28 +72,36 @@ def _section(
 ) -> Section:  # fmt: skip
     declared = registry.still_declared(question)
     heading = QUESTIONS[question].line.removesuffix(".") if question in QUESTIONS else question
-    named = zip(names(findings, models), findings, strict=True)
-    ordered = sorted(named, key=lambda pair: (nearness(pair[1]), _counted(pair[0]), pair[1].step.id))
+    named = zip(names(findings, models), _further(findings), findings, strict=True)
+    ordered = sorted(named, key=lambda one: (nearness(one[2]), _counted(one[0]), one[2].step.id))
     everything = [
         answer_of(finding, name, heading, declared, finding.step.id in parts, models, rows)
-        for name, finding in ordered
+        for name, _, finding in ordered
     ]
+    answers = [answer for answer in everything if answer.id not in parts]
+    further = [words for _, words, finding in ordered if finding.step.id not in parts]
+    told = told_apart([answer.result for answer in answers], [answer.about for answer in answers], further)
     return Section(
-        f"question-{question}", heading, declared.cite if declared else None,
-        answers=[answer for answer in everything if answer.id not in parts],
+        f"question-{question}", heading, declared.cite if declared else None, answers,
         parts=[answer for answer in everything if answer.id in parts],
         finds=declared is None or declared.keeps != "states",
+        together=together(answers, told, f"question-{question}", declared.main if declared else ""),
     )  # fmt: skip
 
 
 def names(findings: Sequence[Finding], models: PageModels) -> list[str]:
     """What each result is about; where several share models and subject, with what they differ in."""
+    return [
+        ", ".join(filter(None, [models.about(each.result), differing])) or each.step.id
+        for each, differing in zip(findings, _further(findings), strict=True)
+    ]
+
+
+def _further(findings: Sequence[Finding]) -> list[str]:
+    """What results differ in that share models and subject."""
     about = [(list(each.result.models), each.result.subject) for each in findings]
     apart = differences([each.step for each in findings], about)
-    return [
-        ", ".join(filter(None, [models.about(each.result), each.words(differing)])) or each.step.id
-        for each, differing in zip(findings, apart, strict=True)
-    ]
+    return [each.words(differing) for each, differing in zip(findings, apart, strict=True)]
 
 
 def _counted(text: str) -> list[str | int]:

@@ -53,8 +53,8 @@ function rowsWhere(table, where) {
 }
 
 // Rows as Vega reads them: columns are called c0, c1 ... (a name of the table's could mean something to Vega).
+const drawable = (cell) => (typeof cell === "number" && !Number.isFinite(cell) ? null : cell);
 function vegaRows(table, where) {
-  const drawable = (cell) => (typeof cell === "number" && !Number.isFinite(cell) ? null : cell);
   return rowsWhere(table, where).map((row) =>
     Object.fromEntries(table.cells.map((cells, place) => [`c${place}`, drawable(cells[row])])));
 }

@@ -2,18 +2,22 @@
 const drawn = new Map(); // a chart's element -> what vega-embed made of it
 
 // Panels fill the width in few and even rows: they shrink or grow a little, and keep their shape.
-function arranged({ width: wanted, height, spacing, beside, around, heading }, available) {
+// Of panels of several answers a row holds each of them, or an even part; few grow in width rather than in height.
+function arranged({ width: wanted, height, spacing, beside, around, heading, group }, available) {
   const inner = available - beside - 8 + spacing;
   const most = Math.max(1, Math.floor(inner / (wanted + around + spacing)));
-  const columns = Math.ceil(heading.length / Math.ceil(heading.length / most));
-  const width = Math.min(1.6 * wanted, Math.floor(inner / columns - spacing - around));
-  return { columns, width, height: (height * width) / wanted };
+  const even = group ?? heading.length;
+  const columns = Math.ceil(even / Math.ceil(even / most));
+  const [widest, highest] = group ? [2.2, 1.25] : [1.6, 1.6];
+  const width = Math.min(widest * wanted, Math.floor(inner / columns - spacing - around));
+  return { columns, width, height: height * Math.min(highest, width / wanted) };
 }
 
 function fitted(spec, takes, available) {
   if (!spec.facet) return { ...spec, width: "container" };
   const { columns, width, height } = arranged(takes, available);
-  return { ...spec, columns, spec: { ...spec.spec, width, height } };
+  const header = { ...spec.facet.header, labelLimit: width };
+  return { ...spec, columns, facet: { ...spec.facet, header }, spec: { ...spec.spec, width, height } };
 }
 
 // A chart's height before it is drawn, so that nothing below it jumps.
@@ -31,8 +35,8 @@ function reserved(takes, available) {
 function reserveHeights() {
   const available = all("figure").find((figure) => figure.clientWidth)?.clientWidth;
   for (const chart of available ? all(".chart:not([data-drawn])") : []) {
-    const takes = JSON.parse(chart.dataset.reserved);
-    chart.style.minHeight = `${Math.round(reserved(takes, available))}px`;
+    const takes = takesOf(chart);
+    if (takes.heading.length) chart.style.minHeight = `${Math.round(reserved(takes, available))}px`;
   }
   cutShort();
 }
@@ -59,10 +63,12 @@ async function draw(chart) {
   const data = await dataOf(chart.dataset.answer);
   const figure = data.figures[Number(chart.dataset.figure)];
   const theme = root.dataset.theme;
-  const table = data.tables[figure.table];
-  const rows = figure.spec.data?.name ? { data: { values: vegaRows(table, figure.where) } } : {};
+  const takes = takesOf(chart);
+  const table = figure.parts ? figure : data.tables[figure.table]; // of the first its columns are read, as of the other
+  const values = figure.parts ? await sharedRows(figure) : figure.spec.data?.name && vegaRows(table, figure.where);
+  const rows = values ? { data: { values } } : {};
   const before = drawn.get(chart);
-  const embedded = await vegaEmbed(chart, fitted({ ...figure.spec, ...rows }, JSON.parse(chart.dataset.reserved), chart.clientWidth), {
+  const embedded = await vegaEmbed(chart, fitted({ ...figure.spec, ...rows }, takes, chart.clientWidth), {
     mode: "vega-lite", renderer: "svg", actions: false, config: read("themes")[theme],
     ast: true, // expressions are interpreted, never compiled: the page's policy forbids eval
     tooltip: { theme },
@@ -74,6 +80,8 @@ async function draw(chart) {
   chart.dataset.drawn = theme;
   chart.style.minHeight = `${chart.querySelector("svg").getBoundingClientRect().height}px`; // kept when drawn again
   if (chart.dataset.heads !== undefined) markHeads(chart, table);
+  if (figure.parts) markPanels(chart, figure);
+  chart.dataset.panels = takes.heading.length;
   if (chart.parentElement.matches(".cut-short")) cutShort();
   if (theme !== root.dataset.theme) await draw(chart); // it changed meanwhile
 }

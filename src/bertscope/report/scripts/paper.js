@@ -13,7 +13,7 @@ async function preparePaper() {
   for (const details of closed) details.open = true;
   unfolded.push(...closed);
   const charts = all(".chart").filter((chart) => onPaper(chart) && chart.dataset.drawn !== "light");
-  await Promise.all([...closed.filter((details) => details.matches(".table")).map(fillTable), ...charts.map(draw)]);
+  await Promise.all([...closed.filter((details) => details.matches(".table")).map(fillForPaper), ...charts.map(draw)]);
   const pictures = all(".chart image").map((image) => {
     const picture = new Image();
     picture.src = image.getAttribute("href") ?? image.getAttribute("xlink:href");
@@ -22,8 +22,22 @@ async function preparePaper() {
   await Promise.allSettled(pictures);
 }
 
+// Of a table of several answers those that paper can hold, whatever was chosen on the screen.
+function fillForPaper(details) {
+  if (details.matches(":has(.whose)")) {
+    details.dataset.onPaper = "";
+    details.querySelector("tbody").replaceChildren();
+  }
+  return fillTable(details);
+}
+
 function putPaperAway() {
-  for (const details of unfolded.splice(0)) details.open = false;
+  for (const details of unfolded.splice(0)) {
+    details.open = false;
+    if (details.dataset.onPaper === undefined) continue;
+    delete details.dataset.onPaper;
+    refillTable(details); // when it is opened again
+  }
   setTheme(wantedTheme());
 }
 

@@ -27,7 +27,7 @@ function arrive() {
   if (row && showRow(row[1], rowNamed(row[2]))) return;
   closeRow();
   goal = head || row ? null : document.getElementById(anchor);
-  for (let fold = goal?.parentElement; fold; fold = fold.parentElement) if (fold.tagName === "DETAILS") fold.open = true;
+  for (let fold = goal; fold; fold = fold.parentElement) if (fold.tagName === "DETAILS") fold.open = true;
   goal?.scrollIntoView();
   if (goal?.hasAttribute("tabindex")) goal.focus({ preventScroll: true });
 }

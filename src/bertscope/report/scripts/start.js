@@ -5,8 +5,12 @@ function clicked(event) {
     event.preventDefault();
     location.hash = address(link.getAttribute("href").slice(1));
   }
+  const tables = event.target.closest("[data-tables-of]");
+  if (tables) chooseTables(tables.dataset.tablesOf, document.querySelector(tables.getAttribute("href")));
   const head = event.target.closest("[data-head]");
+  const panel = event.target.closest("[data-panel]");
   if (head) goToHead(head.dataset.head);
+  else if (panel) goToAnswer(panel.dataset.panel);
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.copy !== undefined) copyCommand(button);
@@ -40,6 +44,7 @@ function moveInText(event) {
 
 function pressed(event) {
   if (event.target.matches?.(".tinted i") && ARROWS[event.key]) moveInText(event);
+  if (event.key === "Enter" && event.target.matches?.(".chart [data-panel][tabindex]")) goToAnswer(event.target.dataset.panel);
   const mark = event.target.closest?.(".chart [data-head]");
   if (!mark) return;
   if (ARROWS[event.key]) moveInFigure(event);
@@ -51,6 +56,8 @@ function pressed(event) {
 
 document.addEventListener("DOMContentLoaded", () => {
   for (const hidden of all("button[hidden], .save[hidden]")) hidden.hidden = false;
+  for (const select of all(".whose select")) select.disabled = false;
+  for (const fold of all("[data-folds]")) fold.open = false; // without scripts, which draw what it shows, it stays open
   setTheme(wantedTheme());
   document.querySelector("button.theme").addEventListener("click", () => {
     chooseTheme(root.dataset.theme === "dark" ? "light" : "dark");
@@ -66,6 +73,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (target.matches?.("details.table[open]")) fillTable(target);
     if (target.matches?.("details.data-rows[open]")) listRows(target);
   }, true);
+  document.addEventListener("change", ({ target }) => { if (target.matches(".whose select")) refillTable(target.closest("details")); });
   document.querySelector(".switch")?.addEventListener("change", choose);
   addEventListener("hashchange", arrive);
   watchFigures();

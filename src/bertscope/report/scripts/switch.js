@@ -31,6 +31,7 @@ function applyChoice() {
     line.textContent = `Nothing here for ${chosenInWords()}.`;
   }
   leadAnew();
+  standTogether();
   unfold(Boolean(model || task));
   recount();
   reserveHeights(); // where nothing was shown, no width could be measured

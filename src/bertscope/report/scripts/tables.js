@@ -1,18 +1,35 @@
 // Tables: their rows are made when they are opened, sorted as a whole, and saved as CSV.
 async function fillTable(details) {
-  const { answer, table: name } = details.dataset;
-  const { tables, heads } = await dataOf(answer);
   const body = details.querySelector("tbody");
   if (body.rows.length) return;
-  const table = tables[name];
+  const { table, withHeads } = await tableOf(details);
+  if (body.rows.length) return; // filled meanwhile
   const header = table.columns.map((title, place) =>
     make("th", { scope: "col", class: table.decimals[place] === null ? null : "num" },
       make("button", { type: "button" }, title)));
   details.querySelector("thead tr").replaceChildren(...header);
-  showRows(body, table, [...Array(table.length).keys()], heads.includes(name));
+  showRows(details, table, [...Array(table.length).keys()], withHeads);
 }
 
-function showRows(body, table, order, withHeads) {
+// The table that stands in a fold: an answer's own, or that of the answers that were chosen there, or fit on paper.
+async function tableOf(details) {
+  const { table: name, onPaper } = details.dataset;
+  const paper = onPaper !== undefined;
+  const select = details.querySelector("select");
+  const answer = !select ? details.dataset.answer : paper ? "" : select.value;
+  const answers = answer ? [{ id: answer }] : answersOf(select, paper);
+  const { tables, heads } = await dataOf(answers[0].id);
+  const table = answer ? tables[name] : await joinedTables(name, answers);
+  return { table, withHeads: heads.includes(name), file: answer || details.closest("section").id };
+}
+
+function refillTable(details) {
+  details.querySelector("tbody").replaceChildren();
+  if (details.open) fillTable(details);
+}
+
+function showRows(details, table, order, withHeads) {
+  const most = Number(details.dataset.most);
   const layer = column(table, "layer");
   const cell = (row, place) => {
     const value = table.cells[place][row];
@@ -22,8 +39,12 @@ function showRows(body, table, order, withHeads) {
     const inside = isHead ? headButton(layer[row], value, text) : text;
     return make("td", { class: numeric ? "num" : null }, inside);
   };
-  body.replaceChildren(...order.slice(0, MOST_ROWS).map((row) =>
+  details.querySelector("tbody").replaceChildren(...order.slice(0, most).map((row) =>
     make("tr", {}, ...table.columns.map((_, place) => cell(row, place)))));
+  const cut = details.querySelector(".cut");
+  if (!cut) return;
+  cut.hidden = table.length <= most;
+  cut.querySelector(".total").textContent = table.length.toLocaleString("en");
 }
 
 function headButton(layer, head, text = `${layer}.${head}`) {
@@ -34,8 +55,7 @@ function headButton(layer, head, text = `${layer}.${head}`) {
 async function sortTable(button) {
   const header = button.closest("th");
   const details = header.closest("details");
-  const { tables, heads } = await dataOf(details.dataset.answer);
-  const table = tables[details.dataset.table];
+  const { table, withHeads } = await tableOf(details);
   const down = header.getAttribute("aria-sort") === "ascending";
   for (const other of all("th", details)) other.removeAttribute("aria-sort");
   header.setAttribute("aria-sort", down ? "descending" : "ascending");
@@ -47,11 +67,11 @@ async function sortTable(button) {
     return down ? -order : order;
   };
   const order = [...Array(table.length).keys()].sort((one, other) => compare(cells[one], cells[other]) || one - other);
-  showRows(details.querySelector("tbody"), table, order, heads.includes(details.dataset.table));
+  showRows(details, table, order, withHeads);
 }
 
 async function saveTable(button) {
-  const { answer, table } = button.closest("details").dataset;
-  const text = csv((await dataOf(answer)).tables[table]);
-  download(`${answer}-${table}.csv`, new Blob([text], { type: "text/csv" }));
+  const details = button.closest("details");
+  const { table, file } = await tableOf(details);
+  download(`${file}-${details.dataset.table}.csv`, new Blob([csv(table)], { type: "text/csv" }));
 }
