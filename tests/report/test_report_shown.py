@@ -5,17 +5,22 @@ from __future__ import annotations
 import http.client
 import struct
 import threading
+from dataclasses import replace
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 pytest.importorskip("cyclopts")
 
 from bertscope.core.errors import UserError
+from bertscope.core.result import Result
 from bertscope.report.serve import LOOPBACK, page_server, refuse_other_hosts
 from bertscope.report.slides import HEIGHT, WIDTH, Slide, export_slides
 from planted_consequences import ablate, errors
+from planted_figures import cells, maps
+from planted_page import models, put
 from stored_steps import put_step
 
 PAGE = b"<!doctype html><p>page"
@@ -91,6 +96,17 @@ def test_slides_are_16_to_9_under_their_sentence(command, store, tmp_path):
     assert float(inside.get("x")) >= 0 and float(inside.get("x")) + float(inside.get("width")) <= WIDTH
     assert float(inside.get("y")) + float(inside.get("height")) <= HEIGHT
     assert struct.unpack(">II", png.read_bytes()[16:24]) == (WIDTH, HEIGHT)
+
+
+def test_a_contact_sheet_fills_its_slide(tmp_path):
+    """Twenty-four maps stand eight or so in a row, not four: in a column they would be a stamp each."""
+    sheet = cells(*np.random.default_rng(0).random((24, 6, 6)))
+    figure = replace(maps(), table="maps")
+    put(tmp_path / "store", Result("patterns", 0, {"maps": sheet}, figures=[figure], models=models()))
+    export_slides(tmp_path / "store", tmp_path / "slides")
+    (svg,) = (tmp_path / "slides").glob("*.svg")
+    inside = ElementTree.parse(svg).getroot().find("{http://www.w3.org/2000/svg}svg")
+    assert float(inside.get("width")) > WIDTH / 2 and float(inside.get("height")) > HEIGHT / 3
 
 
 def test_an_export_says_where_to(command, store):

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import bertscope
 from bertscope.core.consequence import consequences_of
 from bertscope.core.folders import refuse_inside, whole_folder
 from bertscope.core.store import Store
+from bertscope.core.tinted import Tinted
 from bertscope.report import theme
 from bertscope.report.build import stored_findings
-from bertscope.report.charts import pictures
+from bertscope.report.charts import chart
 from bertscope.report.export import INDEX, KIND, Exported, Written, ordered, safe_name
 from bertscope.report.finding import Finding
+from bertscope.report.layout import reserved_size
 from bertscope.report.subjects import PageModels
 from bertscope.report.templates import rendered
 
@@ -25,6 +29,8 @@ WIDTH, HEIGHT, EDGE = 1600, 900, 60  # pixels
 _TITLE, _LINE, _SMALL, _SMALL_LINE = 34, 44, 20, 27
 _PER_LINE, _SMALL_PER_LINE = 82, 145
 """Letters that fit into a line of the title, and of what stands below."""
+_ROOM = 640
+"""About how high a figure may be."""
 _OWN_SIZE = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>')
 
 
@@ -107,11 +113,29 @@ def _slides(finding: Finding, about: str, models: PageModels) -> list[tuple[str,
     result = models.in_words(finding.result)
     found = []
     for figure in result.figures:
-        drawn = pictures(figure, result.tables[figure.table], ("svg",)).get("svg")
-        if drawn is not None:
+        drawn = chart(figure, result.tables[figure.table])
+        if not isinstance(drawn, Tinted):
             title = readings.get(figure.key, figure.title)
-            found.append((figure.title, Slide(title, about, figure.caption.replace("`", ""), drawn.decode())))
+            found.append((figure.title, Slide(title, about, figure.caption.replace("`", ""), _wide(drawn.to_dict()))))
     return found
+
+
+def _wide(drawn: dict[str, Any]) -> str:
+    """The chart as SVG. A contact sheet, or other panels, with so many beside each other that they are largest."""
+    import vl_convert
+
+    if "facet" in drawn:
+        takes = reserved_size(drawn)
+        panels = len(takes["heading"])
+        across = takes["width"] + takes["around"] + takes["spacing"]
+        down = takes["height"] + takes["below"] + takes["spacing"] + max(takes["heading"])
+
+        def scale(columns: int) -> float:
+            width, height = takes["beside"] + across * columns, takes["once"] + down * math.ceil(panels / columns)
+            return min((WIDTH - 2 * EDGE) / width, _ROOM / height)
+
+        drawn = drawn | {"columns": max(range(1, panels + 1), key=scale)}
+    return vl_convert.vegalite_to_svg(drawn)
 
 
 def _text(line: str, y: float, size: int, colour: str, weight: str) -> str:
