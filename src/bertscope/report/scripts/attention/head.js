@@ -60,7 +60,7 @@ export function headView(element, { theme, as = "matrix", changed = () => {} }) 
     if (both()) {
       const weights = differenceOf(...models, layer, head);
       const instead = "Heads are counted in each model by itself: where a layer lost some in one of the two, which is which isn't known.";
-      found.push({ name: "difference: the second less the first", weights, signed: true, instead: weights ? null : instead });
+      found.push({ name: data.difference ?? "difference: the second less the first", weights, signed: true, instead: weights ? null : instead });
     }
     return found;
   }
