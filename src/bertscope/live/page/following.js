@@ -45,13 +45,18 @@ export function follower(about, store, views) {
 
   function drawMaps(look, maps) {
     const there = maps.filter(Boolean);
-    if (!there.length) return;
+    shown.data = null;
+    if (!there.length) { // its notes say why
+      heads.show(null);
+      one.empty("There are no maps of this text.");
+      return;
+    }
     const step = Math.max(...there.map((each) => each.step));
     heads.show({ models: maps.map((each) => each?.maps), patterns: maps.map((each) => each?.patterns ?? []), change: look.change, step });
     const alike = there.length === maps.length && same(...(maps.length > 1 ? look.seen.map((each) => each.tokens.map((token) => token.text)) : [0, 0]));
     const models = alike ? maps.map((each) => each.maps) : [maps[0].maps];
     const tokens = look.seen[0].tokens;
-    shown.data = { tokens: tokens.map((token) => token.text), inText: tokens.map((token) => token.side), pair: tokens.some((token) => token.side === 1), step, palettes: about.palettes, models, difference: "difference: B less A" };
+    shown.data = { tokens: tokens.map((token) => token.text), inText: tokens.map((token) => Math.min(token.side, 1)) /* candidates count on */, pair: tokens.some((token) => token.side > 0), step, palettes: about.palettes, models, difference: "difference: B less A" };
     drawHead();
   }
   function drawHead() {

@@ -150,7 +150,11 @@ export function headsView(element, about, store, { theme, toggle }) {
   }
 
   function paint() {
-    if (!look) return;
+    if (!look) {
+      grid.draw(1, [], 1, false, () => null);
+      scaleNote.textContent = "";
+      return;
+    }
     const began = performance.now();
     const signed = store.now.shown === "difference";
     const n = look.models[model()]?.size;

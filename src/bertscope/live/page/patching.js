@@ -1,12 +1,20 @@
 // A word was changed for another: what both checkpoints say of either text, and which parts carry the difference.
 import { make } from "/static/report/scripts/base.js";
 import { hex, scaleOf, shade } from "/static/report/scripts/attention/colours.js";
-import { radio } from "/static/report/scripts/attention/head.js";
+import { legend, radio } from "/static/report/scripts/attention/head.js";
 import { inWords, LETTERS } from "./parts.js";
 import { chance, number } from "./predictions.js";
+import { lettersOf, unitsOf } from "./words.js";
 
 const share = (value) => `${value < 0 ? "−" : ""}${Math.abs(100 * value).toFixed(0)}%`;
 const COLUMNS = [["mlp", "", "MLP", "the layer's feed-forward part"], ["layer", "@changed", "at the word", "the layer's output at the changed tokens alone"], ["layer", "", "layer", "the layer's output at all tokens"]];
+
+// Words and what stands between them.
+function piecesOf(text) {
+  const letters = lettersOf(text);
+  const cuts = [0, ...unitsOf(letters).flatMap(({ start, end }) => [start, end]), letters.length];
+  return cuts.slice(1).map((cut, at) => letters.slice(cuts[at], cut).join("")).filter(Boolean);
+}
 
 export function patchingView(element, about, { theme, read, drop, chosen, choose }) {
   const two = about.checkpoints.length > 1;
@@ -23,13 +31,14 @@ export function patchingView(element, about, { theme, read, drop, chosen, choose
   which?.addEventListener("change", ({ target }) => choose(Number(target.value)));
   let told = null;
 
-  // What stays, and in place of what which word stands now.
+  // What stays, and which words stand in place of which.
   function difference(one, other) {
-    const [a, b] = [Array.from(one), Array.from(other)];
+    const [a, b] = [one, other].map(piecesOf);
     let [start, end] = [0, 0];
     while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
-    while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
-    const cut = (letters) => letters.slice(start, letters.length - end).join("");
+    while (end < Math.min(a.length, b.length) - start && a.at(-1 - end) === b.at(-1 - end)) end += 1;
+    const cut = (pieces) => pieces.slice(start, pieces.length - end).join("");
+    if (start === a.length && start === b.length) return [one];
     return [a.slice(0, start).join(""), make("del", {}, cut(a)), " ", make("ins", {}, cut(b)), a.slice(a.length - end).join("")];
   }
 
@@ -62,7 +71,7 @@ export function patchingView(element, about, { theme, read, drop, chosen, choose
     });
     const small = parts.filter(({ part }) => /^(head|mlp):/.test(part)).sort((one, other) => Math.abs(other.restored) - Math.abs(one.restored)).slice(0, 6);
     const list = make("ol", { class: "carriers" }, ...small.map(({ part, restored }) => make("li", {}, make("span", {}, inWords(part)), " ", make("b", {}, share(restored)))));
-    carried.replaceChildren(grid, make("div", {}, make("h3", {}, "What carries most of it"), list,
+    carried.replaceChildren(make("div", {}, grid, legend(scaleOf(about.palettes[theme()].diverging), 1, true, 0.01)), make("div", {}, make("h3", {}, "What carries most of it"), list,
       make("p", { class: "small" }, "The logit of ", make("b", {}, make("bdi", {}, answers[0])), " less that of ", make("b", {}, make("bdi", {}, answers[1])), ` is ${number(clean, 2)} for the first text and ${number(corrupted, 2)} for the second. A part's share: how far it brings the second text's answer back to the first's when its output is taken from there. Blue brings it back, orange drives it further away.`)));
   }
 

@@ -41,7 +41,7 @@ export async function ask(name, body = null, { signal, busy = () => {} } = {}) {
       if (status === 409) throw new Dropped();
       if (status === 401 || status === 403) throw new Gone(said?.error ?? "This link's token isn't accepted. Open the link that bertscope printed when it started.");
       if (status !== 503 && status !== 429) throw status < 500 && said?.error ? new Refused(said.error) : new Gone(said?.error ?? "The server couldn't answer this.");
-      if (pause === null) throw new Gone("The server is busy with what others ask. Try again in a moment.");
+      if (pause === null) throw new Gone(said?.error ?? "The server is busy. Try again in a moment.");
       busy(true);
       await wait(pause, signal);
     }

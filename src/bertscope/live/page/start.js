@@ -120,7 +120,7 @@ function begin(about) {
     svg: () => download("bertscope-explore.svg", new Blob([picture()], { type: "image/svg+xml" })),
     png: async () => download("bertscope-explore.png", await asPng(picture())),
     json: async () => download("bertscope-maps.json", new Blob([JSON.stringify(await ask("maps", looked()))], { type: "application/json" })),
-    python: async () => showCode("The same in Python", (await ask("python", looked())).python),
+    python: async () => showCode("The same in Python", await ask("python", looked())),
   };
   find(".export").addEventListener("click", async ({ target }) => {
     const wanted = exports[target.dataset.export];

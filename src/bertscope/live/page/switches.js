@@ -31,8 +31,8 @@ export function switchesView(element, about, store, toggle) {
   const clear = button("Clear all", "Everything as it is on disk", () => store.set({ changes: NONE.slice(0, about.checkpoints.length) }));
   element.append(
     chips, empty, error,
-    make("div", { class: "row" }, form, make("label", { class: "labelled", for: "mode" }, make("span", { class: "what" }, "Off sets"), mode), make("label", { class: "labelled", for: "preset" }, make("span", { class: "what" }, "Presets"), preset)),
-    modeNote,
+    form,
+    make("div", { class: "tools" }, make("label", { class: "labelled", for: "mode" }, make("span", { class: "what" }, "Off sets"), mode), make("label", { class: "labelled", for: "preset" }, make("span", { class: "what" }, "Presets"), preset), modeNote),
     ...(two && about.graft ? [make("p", { class: "small" }, "Parts can't be exchanged: ", make("bdi", {}, about.graft))] : []),
   );
   element.querySelector(".ends").append(undo, redo, clear);

@@ -57,7 +57,7 @@ export function headGrid(element, shape, choose, beside = []) {
         const levels = levelsOf(...placeOf(button));
         const canvas = button.firstChild;
         canvas.hidden = !levels;
-        if (levels) paint(canvas, n, scale, top, signed, (at) => levels[(at % n) * n + Math.floor(at / n)]);
+        if (levels) paint(canvas, n, scale, top, signed, levels, { turned: true });
       }
       element.dataset.small = n < 40;
     },

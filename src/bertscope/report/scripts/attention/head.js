@@ -179,10 +179,10 @@ export function headView(element, { theme, as = "matrix", changed = () => {} }) 
     const name = target.dataset.sets;
     if (!name) return;
     now[name] = target.type === "checkbox" ? target.checked : target.value;
-    drawHead();
+    if (data) drawHead();
     if (name === "as") changed(now.as);
   });
-  new ResizeObserver(() => { if (now.layer && Math.abs(panels.clientWidth - width) > 8) drawHead(); }).observe(panels);
+  new ResizeObserver(() => { if (data && Math.abs(panels.clientWidth - width) > 8) drawHead(); }).observe(panels);
   save.addEventListener("click", () => {
     download(`layer-${now.layer}-head-${now.head}-${now.as}.svg`, new Blob([exported()], { type: "image/svg+xml" }));
   });
@@ -219,11 +219,18 @@ export function headView(element, { theme, as = "matrix", changed = () => {} }) 
       between.hidden = !data.pair;
       drawHead();
     },
-    draw() { if (now.layer) drawHead(); },
+    draw() { if (data) drawHead(); },
     drawAs(way) {
       now.as = way;
       for (const input of element.querySelectorAll("[data-sets=as]")) input.checked = input.value === way;
-      if (now.layer) drawHead();
+      if (data) drawHead();
+    },
+    // Nothing is there to be shown, for this reason.
+    empty(why) {
+      [data, drawn] = [null, []];
+      title.textContent = "";
+      panels.replaceChildren();
+      told.textContent = why;
     },
     exported,
   };
