@@ -11,8 +11,32 @@ from bertscope.core.attention_maps import AttentionMaps
 from bertscope.core.errors import UserError
 from bertscope.core.model_record import ModelRecord
 from bertscope.live.messages import (
-    About, AskHead, AskRows, Card, Checkpoint, Compare, Compared, Explain, Explained, Explanation, Fact, Limits, Look,
-    LookAt, Moved, Patch, Patched, PatchedPart, Prediction, Reading, Row, Rows, Seen, Share, Token, Word,
+    About,
+    AskHead,
+    AskRows,
+    Card,
+    Checkpoint,
+    Compare,
+    Compared,
+    Explain,
+    Explained,
+    Explanation,
+    Fact,
+    Limits,
+    Look,
+    LookAt,
+    Moved,
+    Patch,
+    Patched,
+    PatchedPart,
+    Prediction,
+    Reading,
+    Row,
+    Rows,
+    Seen,
+    Share,
+    Token,
+    Word,
 )  # fmt: skip
 
 SECRET = "the inside of the server"
@@ -31,7 +55,7 @@ class FakeExplorer:
     def about(self) -> About:
         one = Checkpoint("fake", "0" * 64, [2, 2], "classes", ["no", "yes"], [])
         return About(
-            version="0", checkpoints=[one], pair=False, choices=False, modes=["zero", "uniform"], graft="there is one",
+            version="0", checkpoints=[one], pair=False, choices=False, modes=["zero", "uniform"], graft="it is one",
             data="", rows=2, example=Reading("a text"), colourings=[], presets=[], patterns=[], palettes={},
             limits=Limits(letters=2000, tokens=64, parts=100, compared=10),
         )  # fmt: skip

@@ -50,8 +50,8 @@ def explore(
     on
         Rows to choose from, and what the mode 'mean' is taken over: a file, a folder, demo/sentiment, glue/rte ...
     store
-        What is stored of the model colours its heads and gives parts to switch off. By default bertscope-store in this
-        folder, if there is one.
+        What is stored of the model colours its heads and gives parts to switch off. By default bertscope-store in
+        this folder, if there is one.
     port
         The port to listen on; 0 takes a free one.
     host

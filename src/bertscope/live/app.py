@@ -21,8 +21,23 @@ from bertscope.live.bodies import Refusal
 from bertscope.live.desk import Asker, Busy, Closing, Desk, Superseded
 from bertscope.live.guard import BUG, CLIENT, STOPPED, TOKEN
 from bertscope.live.messages import (
-    About, AskHead, AskRows, Card, Compare, Compared, Explain, Explained, Look, LookAt, MapsOf, Patch, Patched, Reading,
-    Refused, Rows, SavedMaps,
+    About,
+    AskHead,
+    AskRows,
+    Card,
+    Compare,
+    Compared,
+    Explain,
+    Explained,
+    Look,
+    LookAt,
+    MapsOf,
+    Patch,
+    Patched,
+    Reading,
+    Refused,
+    Rows,
+    SavedMaps,
 )  # fmt: skip
 
 SEQUENCE = "x-bertscope-sequence"
@@ -98,8 +113,8 @@ def application(explorer: Explores, desk: Desk, files: Mapping[str, Asset]) -> F
         if is_dataclass(one) and one is not Refused:
             one.__pydantic_config__ = {"use_attribute_docstrings": True, "extra": "forbid"}  # type: ignore[union-attr]
     app = FastAPI(
-        title="bertscope explore", version=__version__, openapi_url="/api/openapi.json", docs_url=None, redoc_url=None,
-        redirect_slashes=False,
+        title="bertscope explore", version=__version__, openapi_url="/api/openapi.json", docs_url=None,
+        redoc_url=None, redirect_slashes=False,
         description="A sentence, two models, parts to switch off. Every call carries the token of the link.",
     )  # fmt: skip
     about = explorer.about()

@@ -1,7 +1,7 @@
 """One call of the model at a time: a short queue, and whoever finds it full is told so at once.
 
-The model lives in one thread. Requests wait outside of it, in the server's event loop, so neither a slow client nor one
-that went away holds it.
+The model lives in one thread. Requests wait outside of it, in the server's event loop, so neither a slow client nor
+one that went away holds it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -55,10 +56,8 @@ class _Waiting:
             if not self.future.done():
                 give()
 
-        try:
+        with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
             self.loop.call_soon_threadsafe(settled)
-        except RuntimeError:
-            pass  # the loop has ended, and with it whoever waited
 
 
 class Desk:

@@ -54,9 +54,15 @@ class Guard:
     """The application behind its door."""
 
     def __init__(
-        self, app: Application, allowed: Allowed, *, rates: Rates, asked: Callable[[Any], AbstractContextManager[None]],
+        self,
+        app: Application,
+        allowed: Allowed,
+        *,
+        rates: Rates,
+        asked: Callable[[Any], AbstractContextManager[None]],
         tell_bug: Callable[[BaseException, str], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
+        """`asked` is told of clients whose request is there as a whole, `tell_bug` of what no client is told."""
         self._app, self._allowed, self._rates = app, allowed, rates
         self._asked, self._tell_bug = asked, tell_bug
         self._headers = {

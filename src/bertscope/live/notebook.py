@@ -71,9 +71,9 @@ def explore(
 ) -> Exploration:  # fmt: skip
     """A sentence, two models, parts to switch off, live.
 
-    Serves a page to this machine alone, from a thread of this process: type a text, see what the model says of it and
-    where its heads look, switch parts off and see what changes. A notebook whose kernel is on your machine shows it in
-    place; otherwise open `.url`. `.stop()` ends it. It needs `pip install 'bertscope[live]'`.
+    Serves a page to this machine alone, from a thread of this process: type a text, see what the model says of it
+    and where its heads look, switch parts off and see what changes. A notebook whose kernel is on your machine shows
+    it in place; otherwise open `.url`. `.stop()` ends it. It needs `pip install 'bertscope[live]'`.
 
     model      `pocket`, a folder, a hub id, a transformers model, or an Encoder
     base       a second checkpoint beside it, such as what it was fine-tuned from
