@@ -47,5 +47,6 @@ def assets(page: Path = PAGE, report: Path = REPORT) -> Mapping[str, Asset]:
         for path in sorted(folder.rglob("*")):
             if path.suffix in _TYPES and path.name != "index.html":
                 found[f"{STATIC}{under}{path.relative_to(folder).as_posix()}"] = Asset.read(path)
-    found[f"{STATIC}report/scripts/base.js"] = Asset.read(report / "scripts" / "base.js")
+    for name in ("attention.css", "scripts/base.js"):
+        found[f"{STATIC}report/{name}"] = Asset.read(report / name)
     return found

@@ -3,7 +3,7 @@ import { make } from "/static/report/scripts/base.js";
 import { scaleOf } from "/static/report/scripts/attention/colours.js";
 import { LETTERS } from "./parts.js";
 import { answerOf, marksOf, spoken } from "./predictions.js";
-import { readingOf, unchanged } from "./store.js";
+import { readingOf, same, unchanged } from "./store.js";
 import { replaced, textShown } from "./words.js";
 
 const METHODS = { integrated: "integrated gradients", gradient: "gradient × input", leave_out: "leaving each word out" };
@@ -59,7 +59,7 @@ export function answersView(element, about, store, { theme }) {
       const found = explained?.seen[at];
       if (found) whole.append(make("p", { class: "small" }, "Blue words speak for ", make("bdi", {}, found.explained), ", orange ones against."));
       answer.replaceChildren(...answerOf(seen[at], moved, [whole]));
-      notes.replaceChildren(...[...about.checkpoints[at].notes, ...seen[at].notes].map((line) => make("li", {}, make("bdi", {}, line))));
+      notes.replaceChildren(...[...about.checkpoints[at].notes, ...seen[at].notes].map((line) => make("li", {}, make("bdi", {}, line[0].toUpperCase() + line.slice(1)))));
     });
   }
 
@@ -67,7 +67,8 @@ export function answersView(element, about, store, { theme }) {
   [method.value, towards.value] = [store.now.method, store.now.towards];
   return {
     show(found, state) {
-      [seen, reading, moved, explained] = [found, readingOf(state), !unchanged(state), null];
+      if (!same(reading, readingOf(state))) explained = null; // of the same text it is right again in a moment
+      [seen, reading, moved] = [found, readingOf(state), !unchanged(state)];
       draw();
     },
     explain(found) {

@@ -77,7 +77,19 @@ export function follower(about, store, views) {
     } else reading.refuse(error.message);
   }
 
-  async function all() {
+  // Whoever watches the page from outside sees in this when all that was asked is drawn.
+  let working = 0;
+  async function watched(work) {
+    working += 1;
+    document.body.dataset.settled = "false";
+    try { await work(); } finally {
+      working -= 1;
+      if (!working) requestAnimationFrame(() => requestAnimationFrame(() => { document.body.dataset.settled = String(!working); }));
+    }
+  }
+
+  const all = () => watched(everything);
+  async function everything() {
     const mine = ++turn;
     const state = store.now;
     const [what, changes] = asked(state);
@@ -89,11 +101,10 @@ export function follower(about, store, views) {
       answers.show(look.seen, state);
       tell(null);
       views.spoken.textContent = answers.spoken();
-      views.state.textContent = `${Math.round(look.milliseconds)} ms`;
+      views.state.textContent = `answered in ${Math.max(1, Math.round(look.milliseconds))} ms`;
       const maps = await unpacked(state, look);
       if (mine !== turn) return;
       drawMaps(look, maps);
-      document.body.dataset.answered = mine;
       await explain();
       if (mine === turn) await Promise.all([compareAll(), patch()]);
     } catch (error) {
@@ -144,7 +155,7 @@ export function follower(about, store, views) {
       else if (!(error instanceof Dropped)) throw error;
     }
   }
-  const calmly = (work) => work().catch((error) => failed(error, store.now));
+  const calmly = (work) => watched(() => work().catch((error) => failed(error, store.now)));
 
   store.listen((now, was, { undo }) => {
     if (!same(asked(now), asked(was))) {

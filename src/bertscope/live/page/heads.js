@@ -17,10 +17,14 @@ export function headsView(element, about, store, { theme, toggle }) {
   const shape = Array.from({ length: depth }, (_, at) => Math.max(...checkpoints.map((one) => one.shape[at] ?? 0)));
   const names = checkpoints.map((one, at) => (two ? `${LETTERS[at]} ${one.name}` : one.name));
 
-  const colourings = { "": "nothing", [PATTERN]: "its shape here", ...(two ? { [CHANGE]: "change between the two" } : {}) };
-  for (const one of about.colourings) colourings[one.key] = two ? `${LETTERS[one.model]}: ${one.label}` : one.label;
-  const colour = make("select", { id: "colour" }, ...Object.entries(colourings).map(([value, words]) => make("option", { value }, words)));
-  const shown = two ? radio("shown", "Maps of", { 0: names[0], 1: names[1], difference: "difference" }, store.now.shown) : null;
+  const option = (value, words) => make("option", { value }, words);
+  const known = checkpoints.flatMap((_, at) => {
+    const own = about.colourings.filter((one) => one.model === at);
+    return own.length ? [make("optgroup", { label: names[at] }, ...own.map((one) => option(one.key, one.label)))] : [];
+  });
+  const colour = make("select", { id: "colour" }, option("", "nothing"), option(PATTERN, "the shape of its map here"), ...(two ? [option(CHANGE, "the change between the two")] : []), ...known);
+  const shown = two ? radio("shown", "Maps of", { 0: "A", 1: "B", difference: "difference" }, store.now.shown) : null;
+  for (const [at, name] of names.entries()) shown?.querySelector(`[value="${at}"]`).setAttribute("aria-label", name);
   const acts = { look: "looks", off: "switches off", ...(two ? { graft: "takes from the other" } : {}) };
   const act = radio("act", "A click on a head", acts, store.now.act);
   const where = radio("where", "Switches are for", { both: "both", 0: "A", 1: "B" }, store.now.where);
