@@ -153,29 +153,48 @@ def test_a_part_is_taken_from_the_other(visit, explorer):
     assert page.locator("[data-chip]").inner_text().startswith("head 2.2 from B")
 
 
+def turning(encoder, place: int) -> tuple[str, str]:
+    """A word of its vocabulary in whose place another answer is given, and one in whose place none is."""
+    words = [one for one in sorted(encoder.tokenizer.get_vocab()) if one.isalpha() and len(one) > 3]
+    turned = {word: said(encoder, put(place, word)) != said(encoder, TEXT) for word in words[::40]}
+    return next(one for one in turned if turned[one]), next(one for one in turned if not turned[one])
+
+
+def said(encoder, text: str) -> int:
+    first, second = given(encoder, text)
+    return int(second > first)
+
+
+def put(place: int, word: str) -> str:
+    return " ".join([*TEXT.split()[:place], word, *TEXT.split()[place + 1 :]])
+
+
 def test_a_word_is_changed_and_what_carries_it_is_told(visit, explorer, checkpoints):
     from bertscope.live.messages import Patch, Reading
 
+    word, idle = turning(checkpoints[0], 6)
     page = visit()
     read(page, TEXT)
-    page.locator("[data-model='0'] .word").nth(5).click()
-    page.keyboard.type("horse")
-    page.keyboard.press("Enter")
-    page.locator(".shares").wait_for()
-    other = TEXT.replace("dog", "horse")
-    assert page.locator(".texts").inner_text() == TEXT.replace("dog", "dog horse")
+    for one in (idle, word):
+        page.locator("[data-model='0'] .word").nth(6).click()
+        page.keyboard.type(one)
+        page.keyboard.press("Enter")
+        settled(page)
+        assert page.locator(".shares").count() == (one == word)
+        assert ("answered alike" in page.locator(".word-change").inner_text()) == (one == idle)
+    assert page.locator(".texts").inner_text() == put(6, f"in {word}")
     for place, encoder in enumerate(checkpoints):
         moved = page.locator(".moved-answers p").nth(place).inner_text()
-        for text, said in zip((TEXT, other), moved.split("→"), strict=True):
-            assert f"{max(given(encoder, text)):.3f}" in said
-    found = explorer.patch(Patch(Reading(TEXT), Reading(other)))
-    small = [one for one in found.parts if one.part.startswith(("head", "mlp"))]
-    best = max(small, key=lambda one: abs(one.restored))
-    line = page.locator(".carriers li").first.inner_text().replace("−", "-").replace("\n", " ")
+        for text, line in zip((TEXT, put(6, word)), moved.split("→"), strict=True):
+            assert f"{max(given(encoder, text)):.3f}" in line
+    found = explorer.patch(Patch(Reading(TEXT), Reading(put(6, word))))
+    best = max((one for one in found.parts if one.part.startswith(("head", "mlp"))), key=lambda one: abs(one.restored))
+    line = page.locator(".carriers li").first.inner_text().replace("−", "-")
     assert f"{100 * best.restored:.0f}%" in line and best.part.split(":")[1] in line
     page.get_by_role("button", name="Read this text instead").click()
     settled(page)
-    assert page.get_by_label("Sentence", exact=True).input_value() == other and not page.locator(".word-change").is_visible()
+    assert page.get_by_label("Sentence", exact=True).input_value() == put(6, word)
+    assert not page.locator(".word-change").is_visible()
 
 
 def test_the_same_switches_on_several_texts(visit, explorer, checkpoints):
