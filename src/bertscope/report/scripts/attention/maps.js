@@ -5,7 +5,9 @@ export async function unpackLevels(base64, wide) {
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   if (!wide) return bytes;
   const half = bytes.length / 2; // the higher bytes of all levels, then the lower ones
-  return Uint16Array.from({ length: half }, (_, at) => (bytes[at] << 8) | bytes[half + at]);
+  const levels = new Uint16Array(half);
+  for (let at = 0; at < half; at++) levels[at] = (bytes[at] << 8) | bytes[half + at];
+  return levels;
 }
 
 // One checkpoint's maps. `shape` is how many heads each layer has; `levels` are all heads' maps end to end, each by keys
