@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import urljoin
+
 import pytest
 
 pytest.importorskip("fastapi")  # an extra
@@ -133,9 +136,18 @@ def test_the_page_and_the_reports_drawing_code_are_served():
     files = assets()
     scripts = {f"/static/report/scripts/attention/{path.name}" for path in (REPORT / "scripts/attention").glob("*.js")}
     own = {f"/static/{path.relative_to(PAGE).as_posix()}" for path in PAGE.rglob("*.js")}
-    assert scripts | own | {"/", "/static/report/scripts/base.js"} <= set(files)
+    assert scripts | own | {"/", "/static/report/scripts/base.js", "/static/report/attention.css"} <= set(files)
     assert not [path for path in files if path.endswith((".py", ".j2"))]
     assert files["/static/report/scripts/base.js"].type == "text/javascript; charset=utf-8"
+
+
+def test_whatever_the_page_and_its_modules_name_is_served():
+    files, wanted = assets(), set()
+    for address, file in files.items():
+        text = file.body.decode()
+        wanted |= {urljoin(address, one) for one in re.findall(r'(?:src|href)="([^"#:]+)"', text) if address == "/"}
+        wanted |= {urljoin(address, one) for one in re.findall(r'^import [^;]*?"([^"]+)";', text, re.M)}
+    assert len(wanted) > 10 and wanted <= set(files)
 
 
 def test_a_page_that_isnt_there_is_said(tmp_path):
