@@ -16,6 +16,7 @@ from fake_explorer import FakeExplorer
 from live_door import LOOK, door
 
 NAMES = [operation.name for operation in _OPERATIONS]
+HALF = "a text has half of a letter in it (a lone surrogate); type it anew"
 READ = {"text": "a text"}
 BODIES = {
     "rows": {"search": "a", "order": "file", "first": 0, "count": 3}, "look": LOOK, "explain": LOOK,
@@ -61,7 +62,7 @@ def test_python_is_a_string_and_maps_are_numbers(opened):
 
 
 def test_every_operation_is_documented_with_its_refusals(document):
-    asked = {path: each for path, each in document["paths"].items()}
+    asked = document["paths"]
     assert set(asked) == {"/api/about", *(f"/api/{name}" for name in NAMES)}
     for path, methods in asked.items():
         for method, one in methods.items():
@@ -92,12 +93,11 @@ def test_there_is_no_page_of_documentation_that_needs_the_network(opened):
     [
         ("look", {}, "reading: Field required"),
         ("look", {"reading": {"text": 3}}, "reading.text: Input should be a valid string"),
-        ("look", {"reading": READ, "changes": [{"mode": "none"}]}, "changes.0.mode: Input should be 'zero', 'uniform' "
-         "or 'mean'"),
+        ("look", {"reading": READ, "changes": [{"mode": "none"}]},
+         "changes.0.mode: Input should be 'zero', 'uniform' or 'mean'"),
         ("look", {"reading": READ, "change": []}, "change: Unexpected keyword argument"),
-        ("look", {"reading": {"text": "\ud800"}}, "a text has half of a letter in it (a lone surrogate); type it anew"),
-        ("look", {"reading": READ, "changes": [{"off": ["\ud800"]}]}, "a text has half of a letter in it (a lone "
-         "surrogate); type it anew"),
+        ("look", {"reading": {"text": "\ud800"}}, HALF),
+        ("look", {"reading": READ, "changes": [{"off": ["\ud800"]}]}, HALF),
         ("head", {"layer": 10**30, "head": 1}, "a number is larger than anything here"),
         ("head", {"layer": 9, "head": 1}, "there is no layer 9"),
         ("head", [], "Input should be a dictionary or an instance of AskHead"),
@@ -134,7 +134,8 @@ def test_other_methods_are_told_which_there_are(opened):
 
 def test_the_page_and_the_reports_drawing_code_are_served():
     files = assets()
-    scripts = {f"/static/report/scripts/attention/{path.name}" for path in (REPORT / "scripts/attention").glob("*.js")}
+    drawing = (REPORT / "scripts/attention").glob("*.js")
+    scripts = {f"/static/report/scripts/attention/{path.name}" for path in drawing}
     own = {f"/static/{path.relative_to(PAGE).as_posix()}" for path in PAGE.rglob("*.js")}
     assert scripts | own | {"/", "/static/report/scripts/base.js", "/static/report/attention.css"} <= set(files)
     assert not [path for path in files if path.endswith((".py", ".j2"))]

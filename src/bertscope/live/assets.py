@@ -39,7 +39,7 @@ class Asset:
 
 
 def assets(page: Path = PAGE, report: Path = REPORT) -> Mapping[str, Asset]:
-    """What is served, by address: the page itself, what it loads, and the report's drawing code and style, which it shares."""
+    """What is served, by address: the page itself, what it loads, and the report's drawing code, which it shares."""
     if not (page / "index.html").is_file():
         raise UserError(f"the live page's files are missing ({page}); install bertscope anew")
     found = {"/": Asset.read(page / "index.html")}
@@ -47,6 +47,6 @@ def assets(page: Path = PAGE, report: Path = REPORT) -> Mapping[str, Asset]:
         for path in sorted(folder.rglob("*")):
             if path.suffix in _TYPES and path.name != "index.html":
                 found[f"{STATIC}{under}{path.relative_to(folder).as_posix()}"] = Asset.read(path)
-    for shared in ("scripts/base.js", "attention.css"):
-        found[f"{STATIC}report/{shared}"] = Asset.read(report / shared)
+    for name in ("attention.css", "scripts/base.js"):
+        found[f"{STATIC}report/{name}"] = Asset.read(report / name)
     return found
