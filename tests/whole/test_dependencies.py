@@ -74,7 +74,8 @@ def test_what_the_tests_import_is_declared():
 
 def test_what_is_declared_is_used():
     used = distributions(mentioned(FILES))
-    assert declared() | declared("deploy", "cluster", "live") <= used | {"dask"}  # Dask is there for its `distributed`
+    extras = declared("deploy", "cluster", "live")
+    assert declared() | extras <= used | {"dask"}  # Dask is there for its `distributed`
     assert declared("test") - PLUGINS <= distributions(mentioned([*TESTS, *BENCHMARKS]))
     assert not declared() & declared("test"), "what is there at run time needn't be declared for tests"
 

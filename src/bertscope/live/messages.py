@@ -284,26 +284,3 @@ class Refused:
     """Why there is no answer: one line."""
 
     error: str
-
-
-@dataclass(frozen=True)
-class MapsOf:
-    """The attention of one checkpoint, as numbers."""
-
-    name: str
-    id: str
-    layers: list[list[list[list[float]]]]
-    """[layer][head][query][key], to six digits behind the point."""
-
-
-@dataclass(frozen=True)
-class SavedMaps:
-    """What is saved of the maps that are seen."""
-
-    text: str
-    pair: str | None
-    tokens: list[str]
-    in_text: list[int]
-    """Of each token: 0 in the first text, 1 in the second, -1 where the tokenizer added it."""
-    models: list[MapsOf]
-    notes: list[str]
