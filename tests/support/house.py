@@ -22,7 +22,8 @@ ROOMS: dict[str, set[str]] = {
     "experiments": {"core", "data", "models", "training", "analyses"},
     "study": {"core", "data", "models", "training", "analyses", "experiments"},
     "report": {"core"},
-    "cli": {"core", "data", "models", "training", "analyses", "experiments", "study", "report"},
+    "live": {"core", "data", "models", "analyses", "report"},
+    "cli": {"core", "data", "models", "training", "analyses", "experiments", "study", "report", "live"},
 }
 """What each may import beside itself."""
 

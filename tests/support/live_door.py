@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -34,8 +35,8 @@ class Door:
 
     def post(self, name: str, body: Any = None, **headers: str) -> Any:
         """Headers by their names, with `_` for `-`."""
-        named = {key.replace("_", "-"): value for key, value in headers.items()}
-        return self.client.post(f"/api/{name}", json=LOOK if body is None else body, headers=named)
+        named = {"Content-Type": "application/json"} | {key.replace("_", "-"): one for key, one in headers.items()}
+        return self.client.post(f"/api/{name}", content=json.dumps(LOOK if body is None else body), headers=named)
 
 
 @contextmanager

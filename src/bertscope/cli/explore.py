@@ -15,7 +15,7 @@ from cyclopts import Parameter
 
 from bertscope.cli.options import STORE
 from bertscope.core.errors import UserError
-from bertscope.data.options import DataOptions
+from bertscope.data.options import DataOptions, TaskOptions
 
 _OTHERS = (
     "warning: anybody who reaches {host} and has this link can ask the model, and nothing on the way is encrypted; "
@@ -65,12 +65,15 @@ def explore(
     shelf = store or (STORE if STORE.is_dir() else None)
     if shelf is not None and not shelf.is_dir():
         raise UserError(f"there is no store {shelf}; leave --store out, or name one that is there")
+    reading = TaskOptions(**options.given()).given()
+    if reading and on is None:
+        raise UserError(f"--{next(iter(reading)).replace('_', '-')} says how data is read; name the data with --on")
     from bertscope.live.server import LiveServer, bound, is_this_machine
 
     with bound(host, port) as where:
         from bertscope.live.explorer import Explorer
 
-        explorer = Explorer.open(model, base, on, store=shelf, **options.given())
+        explorer = Explorer.open(model, base, on, store=shelf, **reading)
         server = LiveServer(explorer, where, host=host)
         with _told_to_end() as told:
             server.start()

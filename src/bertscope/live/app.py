@@ -31,14 +31,13 @@ from bertscope.live.messages import (
     Explained,
     Look,
     LookAt,
-    MapsOf,
     Patch,
     Patched,
     Reading,
     Refused,
     Rows,
-    SavedMaps,
 )  # fmt: skip
+from bertscope.live.saved_maps import MapsOf, SavedMaps, saved
 
 SEQUENCE = "x-bertscope-sequence"
 _LARGEST = 2**31
@@ -108,7 +107,7 @@ _POSTED: dict[int | str, dict[str, Any]] = {
 
 def application(explorer: Explores, desk: Desk, files: Mapping[str, Asset]) -> FastAPI:
     """The application. The explorer is asked in the desk's thread alone, but for what never changes."""
-    for one in vars(messages).values():
+    for one in (*vars(messages).values(), MapsOf, SavedMaps):
         # Fields with their docstrings; a misspelt one is refused. `Refused` is in every answer, and has none to read.
         if is_dataclass(one) and one is not Refused:
             one.__pydantic_config__ = {"use_attribute_docstrings": True, "extra": "forbid"}  # type: ignore[union-attr]
@@ -158,7 +157,7 @@ def _endpoint(operation: _Operation, explorer: Explores, desk: Desk, letters: in
             answering.cancel()
             leaving.cancel()
         if isinstance(answer, AttentionMaps):
-            return Response(await asyncio.to_thread(_saved, answer), media_type="application/json")
+            return Response(await asyncio.to_thread(saved, answer), media_type="application/json")
         return answer
 
     return asked
@@ -188,18 +187,6 @@ def _parts(value: Any) -> Iterator[Any]:
     inside = (getattr(value, one.name) for one in fields(value)) if is_dataclass(value) else ()
     for one in value if isinstance(value, list) else inside:
         yield from _parts(one)
-
-
-def _saved(maps: AttentionMaps) -> bytes:
-    layers = {
-        key: [heads.astype(float).round(6).tolist() for heads in of_model] for key, of_model in maps.of_models.items()
-    }
-    saved = SavedMaps(
-        maps.text, maps.pair, maps.tokens, maps.in_text,
-        [MapsOf(name, key, layers[key]) for key, name in maps.names.items()], maps.notes,
-    )  # fmt: skip
-    plain = {one.name: getattr(saved, one.name) for one in fields(saved)}  # `asdict` would copy every number
-    return json.dumps(plain, default=vars).encode()
 
 
 def _serve_files(app: FastAPI, files: Mapping[str, Asset]) -> None:

@@ -7,91 +7,18 @@ other one. Nothing here is a path, and nothing that a page sends is opened as on
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
-Off = Literal["zero", "uniform", "mean"]
-"""What a part that is off leaves behind; `mean` needs data to take it from."""
-Order = Literal["wrong", "unsure", "file"]
-Method = Literal["integrated", "gradient", "leave_out"]
-
-
-# --- asked ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What both checkpoints read."""
-
-    text: str
-    pair: str | None = None
-    """The second text; of questions, the text that they are asked of."""
-    choices: list[str] = field(default_factory=list)
-    """Candidates, where the model chooses among some."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """What is different in a checkpoint from what is on disk."""
-
-    off: list[str] = field(default_factory=list)
-    """Parts that are switched off: `head:4.2`, `mlp:5`, `layer:12`."""
-    mode: Off = "zero"
-    graft: list[str] = field(default_factory=list)
-    """Parts that are taken from the other checkpoint: `head:4.2`, `heads:4` (a layer's attention), `mlp:5`,
-    `layer:12`, `embeddings`."""
-
-
-@dataclass(frozen=True)
-class LookAt:
-    reading: Reading
-    changes: list[Change] = field(default_factory=list)
-    """One for each checkpoint, in order; those that lack are as they are on disk."""
-    maps: bool = True
-    """Whether attention maps are wanted, too."""
-
-
-@dataclass(frozen=True)
-class Explain:
-    reading: Reading
-    changes: list[Change] = field(default_factory=list)
-    method: Method = "integrated"
-    towards: str | None = None
-    """The label that is explained; by default what each checkpoint predicts."""
-
-
-@dataclass(frozen=True)
-class Compare:
-    readings: list[Reading]
-    """At most ten."""
-    changes: list[Change] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Patch:
-    """A word was changed: which part carries the difference?"""
-
-    reading: Reading
-    other: Reading
-    """The same with another word in its place: as many tokens."""
-    model: int = 0
-
-
-@dataclass(frozen=True)
-class AskRows:
-    search: str = ""
-    order: Order = "wrong"
-    first: int = 0
-    count: int = 20
-
-
-@dataclass(frozen=True)
-class AskHead:
-    layer: int
-    head: int
-    model: int = 0
-
-
-# --- told ----------------------------------------------------------------------------------------------------------
+from bertscope.live.asked import AskHead as AskHead
+from bertscope.live.asked import AskRows as AskRows
+from bertscope.live.asked import Change as Change
+from bertscope.live.asked import Compare as Compare
+from bertscope.live.asked import Explain as Explain
+from bertscope.live.asked import LookAt as LookAt
+from bertscope.live.asked import Method as Method
+from bertscope.live.asked import Off as Off
+from bertscope.live.asked import Order as Order
+from bertscope.live.asked import Patch as Patch
+from bertscope.live.asked import Reading as Reading
 
 
 @dataclass(frozen=True)
@@ -216,7 +143,9 @@ class Prediction:
 class Token:
     text: str
     side: int
-    """0 and 1: in which text it is; -1: added by the tokenizer, such as [CLS]."""
+    """0 and 1: in which text it is; -1: added by the tokenizer, such as [CLS]. Of choices, candidates count from 1.
+    What is read in several rows (candidates, two texts that are compared) has their tokens one after the other, and
+    maps that are 0 between them."""
     start: int
     end: int
     """In letters of its text; 0 and 0 of added ones."""
@@ -232,7 +161,7 @@ class Maps:
     levels: str
     """As `report/attention_levels.py` packs them, for `report/scripts/attention/maps.js`."""
     patterns: list[list[str]]
-    """[layer from `first` on][head]: the shape of its map."""
+    """[layer from `first` on][head]: the shape of its map; empty where a text is too short to have one."""
 
 
 @dataclass(frozen=True)
@@ -355,26 +284,3 @@ class Refused:
     """Why there is no answer: one line."""
 
     error: str
-
-
-@dataclass(frozen=True)
-class MapsOf:
-    """The attention of one checkpoint, as numbers."""
-
-    name: str
-    id: str
-    layers: list[list[list[list[float]]]]
-    """[layer][head][query][key], to six digits behind the point."""
-
-
-@dataclass(frozen=True)
-class SavedMaps:
-    """What is saved of the maps that are seen."""
-
-    text: str
-    pair: str | None
-    tokens: list[str]
-    in_text: list[int]
-    """Of each token: 0 in the first text, 1 in the second, -1 where the tokenizer added it."""
-    models: list[MapsOf]
-    notes: list[str]

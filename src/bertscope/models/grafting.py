@@ -18,9 +18,11 @@ from torch import Tensor, nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.units import Unit
+from bertscope.models.config_notes import PARSER
 from bertscope.models.encoder import Encoder
 from bertscope.models.families import descend
 from bertscope.models.replay import TemporaryChange
+from bertscope.models.sentence_modules import NAME as SENTENCE_MODULES
 from bertscope.models.trimming import part_rows
 
 WeightKind = Literal["embeddings", "attention", "mlp", "norm"]
@@ -55,12 +57,13 @@ class Weights:
         self.encoder = encoder
         self.parameters: dict[str, nn.Parameter] = {
             name: parameter for name, parameter in encoder.model.base_model.named_parameters()
-            if not self._is_pooler(name)
+            if not self._is_on_top(name)
         }  # fmt: skip
 
-    def _is_pooler(self, name: str) -> bool:
+    def _is_on_top(self, name: str) -> bool:
+        """Whether it is the pooler's, or of what we put on an encoder that has no task head of the library's."""
         own = [path.removeprefix("base_model.") for path, _ in self.encoder.family.pooler if "base_model." in path]
-        return any(name.startswith(f"{path}.") for path in (*own, "pooler"))
+        return any(name.startswith(f"{path}.") for path in (*own, "pooler", PARSER, SENTENCE_MODULES))
 
     @cached_property
     def where(self) -> dict[str, _Where]:

@@ -102,12 +102,12 @@ def _tokens(encoder: Encoder, batch: Batch) -> tuple[list[str], list[int]]:
     """What the model reads, readable; and which text each token is in."""
     pieces = encoder.tokenizer.convert_ids_to_tokens(batch.inputs["input_ids"][0].tolist())
     added, segments = batch.added[0].tolist(), batch.segments[0].tolist()
-    return [_readable(encoder, piece) for piece in pieces], [
+    return [readable(encoder, piece) for piece in pieces], [
         ADDED if is_added else segment for is_added, segment in zip(added, segments, strict=True)
     ]
 
 
-def _readable(encoder: Encoder, piece: str) -> str:
+def readable(encoder: Encoder, piece: str) -> str:
     """A token as the tokenizer calls it; its letters as they are, where the tokenizer writes bytes."""
     decoder = encoder.tokenizer.backend_tokenizer.decoder
     letters = decoder.decode([piece]).strip() if decoder else piece

@@ -26,7 +26,7 @@ def pair_table(found: Contrasts, pairs: MinimalPairs) -> pd.DataFrame:
             "pair": [pairs.clean.ids[row] for row in at],
             "phenomenon": [pairs.phenomenon[row] for row in at],
             **told,
-            **{f"{side}_answer": _answers(asked, found.answers[side]) for side in SIDES},
+            **{f"{side}_answer": answers_in_words(asked, found.answers[side]) for side in SIDES},
             **{f"{side}_difference": found.of[side] for side in SIDES},
         }
     )
@@ -36,7 +36,7 @@ def _whole(text: str, seconds: tuple[str, ...] | None, row: int) -> str:
     return text if seconds is None else f"{text} · {seconds[row]}"
 
 
-def _answers(asked: ModelOutput, answers: np.ndarray) -> list[str]:
+def answers_in_words(asked: ModelOutput, answers: np.ndarray) -> list[str]:
     """What was answered, in words where there are any."""
     if answers.dtype.kind == "f":
         return [f"{answer:.3f}" for answer in answers]

@@ -1,0 +1,67 @@
+"""What each word did for what a checkpoint says, with parts of it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bertscope.core.attributions import Attributions, Wanted
+from bertscope.core.errors import UserError
+from bertscope.live.changes import Parts, all_of, changed
+from bertscope.live.checkpoints import Side
+from bertscope.live.messages import Explain, Explained, Explanation, Word
+from bertscope.live.typed import Typed
+from bertscope.models.attribution import attribute
+from bertscope.models.outputs.base import ModelOutput
+
+
+def explained(sides: Sequence[Side], read: Sequence[Typed], every: Sequence[Parts], asked: Explain) -> Explained:
+    """Of each checkpoint; what one of two can't be asked is noted, and refused where none can."""
+    found, notes, refused = list[Explanation | None](), list[str](), list[UserError]()
+    for place, (side, typed, parts) in enumerate(zip(sides, read, every, strict=True)):
+        other = sides[1 - place] if len(sides) > 1 else None
+        try:
+            found.append(_explained(side, other, typed, parts, asked))
+        except UserError as error:
+            found.append(None)
+            refused.append(error)
+            notes.append(f"{side.opened.name}: {error}")
+    if refused and not any(found):
+        raise refused[0]
+    return Explained(found, notes)
+
+
+def _explained(side: Side, other: Side | None, typed: Typed, parts: Parts, asked: Explain) -> Explanation | None:
+    if typed.asked is None:
+        return None
+    wanted = _wanted(typed.asked, asked)
+    with changed(side, other, parts) as changes, all_of(changes):
+        found = attribute(side.encoder, typed.asked, typed.examples, wanted=wanted, method=asked.method)
+        if not len(found) and wanted == Wanted():  # a tagger that finds no entity: what it says of any word
+            found = attribute(
+                side.encoder, typed.asked, typed.examples, wanted=Wanted(every_word=True), method=asked.method
+            )
+    if not len(found):
+        raise UserError("there is nothing to explain in this text: it says nothing of it; give another text")
+    return _told(typed, found)
+
+
+def _wanted(output: ModelOutput, asked: Explain) -> Wanted:
+    if asked.word and not output.says_of_words:
+        raise UserError(f"{output.encoder.name} says nothing of single words; leave out the word")
+    return Wanted(output.place_of(asked.towards) if asked.towards else None, asked.word - 1 if asked.word else None)
+
+
+def _told(typed: Typed, found: Attributions) -> Explanation:
+    """Of several things that are said, the surest."""
+    target = int(np.argmax(np.nan_to_num(found.probability, nan=-1.0)))
+    here = slice(found.starts[target], found.starts[target + 1])
+    places = [typed.words[number] for number in found.word[here].tolist()]
+    values = found.values[here].tolist()
+    return Explanation(
+        explained=found.explained[target],
+        whole=float(found.whole[target]),
+        baseline=float(found.baseline[target]),
+        words=[Word(side, start, end, value) for (side, start, end), value in zip(places, values, strict=True)],
+    )
