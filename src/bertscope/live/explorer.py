@@ -120,8 +120,9 @@ class Explorer:
         """The same changes on several readings."""
         if not asked.readings:
             raise UserError("there is nothing to compare; give a text")
-        if len(asked.readings) > self._limits.compared:
-            raise UserError(f"{len(asked.readings)} texts are compared; give at most {self._limits.compared}")
+        most = self._limits.compared
+        if len(asked.readings) > most:
+            raise UserError(f"{len(asked.readings)} texts are compared; give at most {most}")
         every = self._parts(asked.changes)
         moved = []
         for reading in asked.readings:
