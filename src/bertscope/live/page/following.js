@@ -116,7 +116,7 @@ export function follower(about, store, views) {
     const [what, changes] = asked(store.now);
     if (about.checkpoints.every((each) => !each.predicts)) return;
     try {
-      answers.explain(await askMore("explain", { reading: what, changes, method: store.now.method, towards: store.now.towards || null }, { busy }));
+      answers.explain(await askMore("explain", { reading: what, changes, method: store.now.method, towards: store.now.towards || null, word: Number(store.now.word) }, { busy }));
     } catch (error) {
       if (error instanceof Refused) {
         answers.explain(null);
@@ -162,7 +162,7 @@ export function follower(about, store, views) {
       if (undo !== false) switches.refuse(null);
       all();
     } else {
-      if (now.method !== was.method || now.towards !== was.towards) calmly(explain);
+      if (now.method !== was.method || now.towards !== was.towards || now.word !== was.word) calmly(explain);
       if (!same(now.compared, was.compared)) calmly(compareAll);
       if (!same(now.other, was.other)) calmly(patch);
     }
