@@ -167,7 +167,8 @@ def _guesses(typed: Typed, raw: Any, batch: RowBatch) -> Answer:
     shares = raw.logits.double().softmax(-1)
     guessed = []
     for place, logits, of_mask in zip(masks, raw.logits, shares, strict=True):
-        p, pieces = torch.topk(of_mask, min(_WORDS, len(of_mask)))
+        p, places = torch.topk(of_mask, min(_WORDS, len(of_mask)))
+        pieces = places.tolist()
         words = [tokenizer.decode([piece]).strip() or tokenizer.convert_ids_to_tokens(piece) for piece in pieces]
         values = logits[pieces].tolist()
         guessed.append(Guesses(place, [Share(*one) for one in zip(words, p.tolist(), values, strict=True)]))
