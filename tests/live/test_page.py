@@ -78,6 +78,7 @@ def test_a_head_is_switched_off_and_on_again(visit, checkpoints, labels):
     assert (shown(page, 0), shown(page, 1)) == before
 
 
+@pytest.mark.slow
 def test_mlps_and_layers_in_one_checkpoint_and_another_way_to_be_off(visit, checkpoints, labels):
     page = visit()
     read(page, TEXT)
@@ -97,6 +98,7 @@ def test_mlps_and_layers_in_one_checkpoint_and_another_way_to_be_off(visit, chec
     agree(page, checkpoints, labels)
 
 
+@pytest.mark.slow
 def test_maps_under_a_switch_stay_and_those_above_follow(visit, explorer):
     from bertscope.live.messages import Change, LookAt, Reading
 
@@ -137,6 +139,7 @@ def test_what_isnt_there_is_refused_with_the_servers_line(visit, checkpoints, la
     assert not page.locator(".reading .error").is_visible()
 
 
+@pytest.mark.slow
 def test_a_part_is_taken_from_the_other(visit, explorer):
     from bertscope.live.messages import Change, LookAt, Reading
 
@@ -169,6 +172,7 @@ def put(place: int, word: str) -> str:
     return " ".join([*TEXT.split()[:place], word, *TEXT.split()[place + 1 :]])
 
 
+@pytest.mark.slow
 def test_a_word_is_changed_and_what_carries_it_is_told(visit, explorer, checkpoints):
     from bertscope.live.messages import Patch, Reading
 
@@ -188,7 +192,8 @@ def test_a_word_is_changed_and_what_carries_it_is_told(visit, explorer, checkpoi
         for text, line in zip((TEXT, put(6, word)), moved.split("→"), strict=True):
             assert f"{max(given(encoder, text)):.3f}" in line
     found = explorer.patch(Patch(Reading(TEXT), Reading(put(6, word))))
-    best = max((one for one in found.parts if one.part.startswith(("head", "mlp"))), key=lambda one: abs(one.restored))
+    small = [one for one in found.parts if one.part.startswith(("head", "mlp"))]
+    best = max(small, key=lambda one: abs(one.restored))
     line = page.locator(".carriers li").first.inner_text().replace("−", "-")
     assert f"{100 * best.restored:.0f}%" in line and best.part.split(":")[1] in line
     page.get_by_role("button", name="Read this text instead").click()
@@ -197,6 +202,7 @@ def test_a_word_is_changed_and_what_carries_it_is_told(visit, explorer, checkpoi
     assert not page.locator(".word-change").is_visible()
 
 
+@pytest.mark.slow
 def test_the_same_switches_on_several_texts(visit, explorer, checkpoints):
     from bertscope.live.messages import Change, Compare, Reading
 
@@ -213,6 +219,7 @@ def test_the_same_switches_on_several_texts(visit, explorer, checkpoints):
     assert told == pytest.approx(wanted, abs=CLOSE) and max(told) > 0.001
 
 
+@pytest.mark.slow
 def test_a_row_of_the_data_is_taken(visit, toy_task):
     page = visit()
     page.get_by_role("button", name="Take a row").click()

@@ -1,4 +1,4 @@
-"""The live page in use: by keyboard alone, on a phone, in the dark, with odd texts, and when the server can't answer."""
+"""The live page in use: by keyboard, on a phone, in the dark, with odd texts, and when the server can't answer."""
 
 # ruff: noqa: F811 (fixtures are imported, and are the arguments of tests)
 
@@ -24,7 +24,7 @@ from live_page import (  # noqa: F401
 from planted_page import HOSTILE
 
 pytestmark = NEEDS_CHROMIUM
-SENTENCE = {"name": "Sentence", "exact": True}
+SENTENCE = {"text": "Sentence", "exact": True}
 
 
 def test_everything_by_keyboard_alone(visit, checkpoints):
@@ -68,6 +68,7 @@ def test_everything_by_keyboard_alone(visit, checkpoints):
     assert page.locator("#spoken").inner_text().count("before the switches") == 0
 
 
+@pytest.mark.slow
 def test_every_control_has_a_name(visit):
     page = visit()
     page.get_by_role("button", name="Take a row").click()
@@ -81,7 +82,7 @@ def test_every_control_has_a_name(visit):
     assert nameless == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_phone_needs_no_sideways_scroll(visit, theme):
     page = visit(width=390, theme=theme)
     read(page, " ".join([TEXT] * 4))
@@ -102,6 +103,7 @@ def test_a_phone_needs_no_sideways_scroll(visit, theme):
     assert page.locator("[data-head='1.1']").bounding_box()["width"] > 16
 
 
+@pytest.mark.slow
 def test_dark_is_dark_and_readable(visit):
     page = visit(theme="dark")
     contrast = """() => {
@@ -124,11 +126,17 @@ def test_dark_is_dark_and_readable(visit):
     assert min(page.evaluate(contrast)) > 4.5
 
 
+ODD = {
+    "html": "<img src=x onerror=alert(1)> &amp; <b>bold</b>",
+    "script": HOSTILE,
+    "long": "a" * 3000,
+    "letters": "\U0001f600 \u05e9\u05dc\u05d5\u05dd \ud55c\uae00",
+}
+
+
 @pytest.mark.parametrize(
-    "text",
-    ["<img src=x onerror=alert(1)> &amp; <b>bold</b>", HOSTILE, "a" * 3000, "\U0001f600 \u05e9\u05dc\u05d5\u05dd \ud55c\uae00"],
-    ids=["html", "script", "long", "letters"],
-)  # fmt: skip
+    "text", [pytest.param(text, id=name, marks=[pytest.mark.slow] * (name != "html")) for name, text in ODD.items()]
+)
 def test_texts_are_shown_as_texts(visit, text):
     page = visit()
     page.on("dialog", lambda _: pytest.fail("a text has run"))
@@ -141,15 +149,11 @@ def test_texts_are_shown_as_texts(visit, text):
     page.keyboard.press("Enter")
     settled(page)
     assert page.locator(".texts ins").inner_text() == "<i>x"
-    assert visit(at=page.url.partition(server_token(page))[2]).get_by_label(**sentence()).input_value() == text
+    assert visit(at=page.url.partition(server_token(page))[2]).get_by_label(**SENTENCE).input_value() == text
 
 
 def server_token(page) -> str:
     return page.evaluate("new URLSearchParams(location.hash.slice(1)).get('token')")
-
-
-def sentence() -> dict:
-    return {"text": "Sentence", "exact": True}
 
 
 def test_busy_is_asked_again_and_superseded_is_dropped(visit, checkpoints):
@@ -164,7 +168,7 @@ def test_busy_is_asked_again_and_superseded_is_dropped(visit, checkpoints):
         return route.fulfill(status=status, json={"error": error})
 
     page.route("**/api/look", sometimes)
-    field = page.get_by_label(**sentence())
+    field = page.get_by_label(**SENTENCE)
     field.fill(TEXT)
     field.press("Enter")
     page.locator("#state", has_text="Busy").wait_for()
@@ -182,7 +186,7 @@ def test_busy_is_asked_again_and_superseded_is_dropped(visit, checkpoints):
 def test_a_server_that_is_gone_is_said_and_asked_again(visit, checkpoints):
     page = visit()
     page.route("**/api/*", lambda route: route.abort())
-    field = page.get_by_label(**sentence())
+    field = page.get_by_label(**SENTENCE)
     field.fill(TEXT)
     field.press("Enter")
     page.locator(".banner", has_text="Is it still running").wait_for()

@@ -65,10 +65,10 @@ export function follower(about, store, views) {
 
   // What failed, where it is seen: a switch that is refused is taken back, a text stays as it was typed.
   function failed(error, state) {
+    views.state.textContent = "";
     if (error instanceof Dropped) return;
     if (!(error instanceof Refused)) {
       tell(error.message, all);
-      views.state.textContent = "";
       return;
     }
     if (good && same(readingOf(good), readingOf(state)) && !same(changesOf(good), changesOf(state))) {
@@ -148,8 +148,8 @@ export function follower(about, store, views) {
       const look = await askLook("look", { reading: other, changes: changesOf(store.now), maps: false }, { busy });
       patching.answers(shown.seen, look.seen);
       if (!about.checkpoints[views.patched()].predicts) return;
-      patching.wait("Taking each part's output from the first text, one part after the other …");
-      patching.parts(await askParts("patch", { reading: what, other, model: views.patched() }, { busy }));
+      patching.wait("Taking each part's output from the first text, one after the other …");
+      patching.parts(await askParts("patch", { reading: what, other, model: views.patched() }, { busy }), !unchanged(store.now));
     } catch (error) {
       if (error instanceof Refused) patching.wait(error.message);
       else if (!(error instanceof Dropped)) throw error;

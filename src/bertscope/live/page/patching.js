@@ -81,7 +81,11 @@ export function patchingView(element, about, { theme, read, drop, chosen, choose
     },
     answers: drawAnswers,
     wait(line) { told = null; status.textContent = line; drawParts(); },
-    parts(found) { told = found; status.textContent = ""; drawParts(); },
+    parts(found, switched) {
+      told = found;
+      status.textContent = switched ? "Parts are measured with nothing switched off." : "";
+      drawParts();
+    },
     redraw: drawParts,
   };
 }
