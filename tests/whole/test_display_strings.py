@@ -25,8 +25,8 @@ MODELS = {"encoder", "base", "record", "tuned", "before", "after", "store", "mod
 """What variables that hold a model are called: their `name` is for eyes."""
 PHRASE = re.compile(r"[^\W\d_]['’]?[ ,]+[^\W\d_]|^ [^\W\d_]|[^\W\d_] $")
 """Words with a space between, before or after them."""
-OTHERS = {("files.py", "No space left")}
-"""What another program says in words alone, and where it is read."""
+OTHERS = {("files.py", "No space left"), ("checkpoints.py", "[MASK]"), ("typed.py", "[MASK]")}
+"""What another program says in words alone, or a user types, and where it is read."""
 SPEAKS = SRC / "data" / "language"
 """The demo language is made of English: its words are its data."""
 NAMES = SRC / "core" / "words.py"

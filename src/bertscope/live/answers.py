@@ -140,20 +140,23 @@ def _tags(typed: Typed, raw: Any, batch: RowBatch) -> Answer:
 
 
 def _tree(typed: Typed, raw: Any, batch: RowBatch) -> Answer:
-    """Each word with its relation and its governor."""
+    """Each word with its relation and its governor; how likely it is that both are so."""
     asked = typed.asked
     assert asked is not None
-    found = asked.outputs(raw, batch)[0].cpu().numpy()
-    labels, arcs = typed.encoder.labels, raw.arcs[0].softmax(-1).cpu().double().numpy()
+    tree = asked.outputs(raw, batch)
+    found, labels = tree[0].cpu().numpy(), typed.encoder.labels
+    relations = raw.relations((tree[..., 0] + 1).clamp_min(0))
+    arcs, kinds = (each[0].softmax(-1).cpu().double().numpy() for each in (raw.arcs, relations))
     marks, told = [], []
     for word, (governor, relation) in enumerate(found.tolist()):
         if governor == NOTHING:
             continue
         above = "root" if governor == ROOT else typed.word(governor)
-        marks.append(Mark(*typed.words[word], f"{labels[relation]} of {above}", float(arcs[word, governor + 1])))
+        p = float(arcs[word, governor + 1] * kinds[word, relation])
+        marks.append(Mark(*typed.words[word], f"{labels[relation]} of {above}", p))
         told.append(f"{typed.word(word)}/{labels[relation]}")
     sure = min((mark.p for mark in marks if mark.p is not None), default=None)
-    return Answer(Prediction("trees", " ".join(told) or NONE, sure, marks=marks), list(arcs))
+    return Answer(Prediction("trees", " ".join(told) or NONE, sure, marks=marks), [*arcs, *kinds])
 
 
 def _guesses(typed: Typed, raw: Any, batch: RowBatch) -> Answer:
@@ -164,7 +167,8 @@ def _guesses(typed: Typed, raw: Any, batch: RowBatch) -> Answer:
     shares = raw.logits.double().softmax(-1)
     guessed = []
     for place, logits, of_mask in zip(masks, raw.logits, shares, strict=True):
-        p, pieces = torch.topk(of_mask, min(_WORDS, len(of_mask)))
+        p, places = torch.topk(of_mask, min(_WORDS, len(of_mask)))
+        pieces = places.tolist()
         words = [tokenizer.decode([piece]).strip() or tokenizer.convert_ids_to_tokens(piece) for piece in pieces]
         values = logits[pieces].tolist()
         guessed.append(Guesses(place, [Share(*one) for one in zip(words, p.tolist(), values, strict=True)]))

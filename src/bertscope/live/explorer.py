@@ -21,7 +21,7 @@ from bertscope.data.task import Task
 from bertscope.live import about, explaining, packing, patching
 from bertscope.live.as_python import Given, as_python
 from bertscope.live.changes import Parts, parts_of
-from bertscope.live.checkpoints import Side, open_sides, read_alike, why_no_graft
+from bertscope.live.checkpoints import Side, open_sides, why_apart, why_no_graft
 from bertscope.live.data_rows import DataRows
 from bertscope.live.messages import (
     About,
@@ -52,7 +52,7 @@ class Explorer:
     def __init__(self, sides: list[Side], data: Task | Examples | None, store: Store | None, given: Given) -> None:
         self._sides, self._given = sides, given
         self._no_graft = why_no_graft(sides)
-        self._same_tokens = len(sides) > 1 and read_alike(*(side.encoder for side in sides))
+        self._comparable = len(sides) > 1 and not why_apart(*(side.encoder for side in sides))
         self._limits = about.limits(sides)
         self._modes = about.modes(sides)
         self._passes = Passes(sides, self._limits)
@@ -120,8 +120,9 @@ class Explorer:
         """The same changes on several readings."""
         if not asked.readings:
             raise UserError("there is nothing to compare; give a text")
-        if len(asked.readings) > self._limits.compared:
-            raise UserError(f"{len(asked.readings)} texts are compared; give at most {self._limits.compared}")
+        most = self._limits.compared
+        if len(asked.readings) > most:
+            raise UserError(f"{len(asked.readings)} texts are compared; give at most {most}")
         every = self._parts(asked.changes)
         moved = []
         for reading in asked.readings:
@@ -157,8 +158,8 @@ class Explorer:
         if any(each.after.maps is None for each in shown):
             raise UserError("; ".join(note for each in shown for note in self._notes(each)))
         first = shown[0].after.typed
-        if not self._same_tokens:
-            shown = shown[:1]  # others' tokens are told by themselves
+        if not self._read_the_same(shown):
+            shown = shown[:1]
         named = by_key([side.opened for side in self._sides[: len(shown)]])
         every = self._parts(asked.changes)
         return AttentionMaps(
@@ -195,11 +196,16 @@ class Explorer:
         return self._sides[place]
 
     def _change(self, shown: Sequence[Shown]) -> list[list[float | None]]:
-        if not self._same_tokens or any(each.after.maps is None for each in shown):
+        if not self._comparable or not self._read_the_same(shown):
             return []
-        one, other = (each.after.typed.rows for each in shown)
-        same = one.fields["input_ids"].tolist() == other.fields["input_ids"].tolist()
-        return packing.apart(shown[0].maps, shown[1].maps) if same else []
+        if any(each.after.maps is None for each in shown):
+            return []
+        return packing.apart(*(each.maps for each in shown))
+
+    def _read_the_same(self, shown: Sequence[Shown]) -> bool:
+        """Whether all of them read the same tokens."""
+        first, *others = (each.after.typed for each in shown)
+        return all(one.shown == first.shown for one in others)
 
     def _notes(self, shown: Shown) -> list[str]:
         many = len(shown.after.typed.shown)

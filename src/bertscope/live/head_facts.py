@@ -46,6 +46,11 @@ class FactRows:
     def is_number(self) -> bool:
         return all(isinstance(line.value, bool | int | float | np.number | np.bool_) for line in self.lines)
 
+    @property
+    def has_ranks(self) -> bool:
+        """Whether a head has a place among the others: yes and no have none."""
+        return self.is_number and self.fact.ranked and not any(isinstance(one.value, bool) for one in self.lines)
+
 
 @dataclass(frozen=True, eq=False)
 class HeadRows:
@@ -124,8 +129,8 @@ def told(rows: FactRows, layer: int, head: int) -> list[Fact]:
     """What is said of one head; of many items the first few."""
     fact = rows.fact
     own = [line for line in rows.lines if line.head == (layer, head)]
-    ranks = {id(line): _rank(rows, line) for line in own} if rows.is_number and fact.ranked else {}
-    if fact.items:
+    ranks = {id(line): _rank(rows, line) for line in own} if rows.has_ranks else {}
+    if fact.items and ranks:
         shown = list[Line]()
         for by in dict.fromkeys(line.by for line in own):
             some = [line for line in own if line.by == by]

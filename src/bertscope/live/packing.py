@@ -66,17 +66,10 @@ def _net() -> FeatureNet:
 
 
 def apart(one: Layers, other: Layers) -> list[list[float | None]]:
-    """[layer][head]: 1 - the cosine of the two flattened maps, as `change` has it; None where a layer hasn't got the
-    same heads in both. Nothing where the checkpoints have other layers."""
-    if len(one) != len(other):
-        return []
+    """[layer][head]: 1 - the cosine of the two flattened maps, as `change` has it."""
     found: list[list[float | None]] = []
-    for before, after in zip(one, other, strict=True):
-        if before.shape != after.shape:
-            found.append([None] * len(before))
-            continue
-        flat = [each.reshape(len(each), -1) for each in (before, after)]
-        products = [np.einsum("hc,hc->h", *pair) for pair in ((flat[0], flat[1]), (flat[0],) * 2, (flat[1],) * 2)]
-        cosine = products[0] / np.sqrt(products[1] * products[2])
-        found.append([float(each) for each in np.clip(1 - cosine, 0, 1)])
+    for layers in zip(one, other, strict=True):
+        before, after = (each.reshape(len(each), -1) for each in layers)
+        product, *squares = (np.einsum("hc,hc->h", *pair) for pair in ((before, after), (before,) * 2, (after,) * 2))
+        found.append(np.clip(1 - product / np.sqrt(squares[0] * squares[1]), 0, 1).astype(float).tolist())
     return found
