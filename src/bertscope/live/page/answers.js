@@ -2,11 +2,13 @@
 import { make } from "/static/report/scripts/base.js";
 import { scaleOf } from "/static/report/scripts/attention/colours.js";
 import { LETTERS } from "./parts.js";
-import { answerOf, marksOf, spoken } from "./predictions.js";
-import { readingOf, unchanged } from "./store.js";
-import { replaced, textShown } from "./words.js";
+import { answerOf, isScore, marksOf, spoken } from "./predictions.js";
+import { readingOf, same, unchanged } from "./store.js";
+import { lettersOf, replaced, textShown } from "./words.js";
 
 const METHODS = { integrated: "integrated gradients", gradient: "gradient × input", leave_out: "leaving each word out" };
+
+const OF_WORDS = new Set(["tokens", "trees"]);
 
 export function answersView(element, about, store, { theme }) {
   const two = about.checkpoints.length > 1;
@@ -22,12 +24,16 @@ export function answersView(element, about, store, { theme }) {
   const method = make("select", { id: "method" }, ...Object.entries(METHODS).map(([value, words]) => make("option", { value }, words)));
   const labels = [...new Set(about.checkpoints.flatMap((one) => one.labels))];
   const towards = make("select", { id: "towards" }, make("option", { value: "" }, "what each says"), ...labels.map((label) => make("option", { value: label }, label)));
+  const word = make("select", { id: "word" });
   const note = make("p", { class: "small", role: "status" });
   const what = (words, id, control) => make("label", { class: "labelled", for: id }, make("span", { class: "what" }, words), control);
-  element.querySelector(".explaining").append(make("div", { class: "tools" }, what("Words coloured by", "method", method), ...(labels.length ? [what("for", "towards", towards)] : [])), note);
+  const ofWord = what("of the word", "word", word); // of models that say something of each
+  ofWord.hidden = true;
+  element.querySelector(".explaining").append(make("div", { class: "tools" }, what("Words coloured by", "method", method), ...(labels.length ? [what("for", "towards", towards)] : []), ofWord), note);
   element.querySelector(".explaining").hidden = about.checkpoints.every((one) => !one.predicts);
   method.addEventListener("change", () => store.set({ method: method.value }));
   towards.addEventListener("change", () => store.set({ towards: towards.value }));
+  word.addEventListener("change", () => store.set({ word: word.value }));
 
   let [seen, explained, reading, moved] = [null, null, null, false];
 
@@ -57,21 +63,31 @@ export function answersView(element, about, store, { theme }) {
       if (held) return; // somebody types in it
       const whole = make("div", { class: "words" }, ...textsOf(at));
       const found = explained?.seen[at];
-      if (found) whole.append(make("p", { class: "small" }, "Blue words speak for ", make("bdi", {}, found.explained), ", orange ones against."));
+      if (found) whole.append(make("p", { class: "small" }, ...(isScore(seen[at].after) ? ["Blue words raise it, orange ones lower it."] : ["Blue words speak for ", make("bdi", {}, found.explained), ", orange ones against."])));
       answer.replaceChildren(...answerOf(seen[at], moved, [whole]));
-      notes.replaceChildren(...[...about.checkpoints[at].notes, ...seen[at].notes].map((line) => make("li", {}, make("bdi", {}, line))));
+      notes.replaceChildren(...[...about.checkpoints[at].notes, ...seen[at].notes].map((line) => make("li", {}, make("bdi", {}, line[0].toUpperCase() + line.slice(1)))));
     });
   }
 
-  store.listen((now) => { [method.value, towards.value] = [now.method, now.towards]; });
-  [method.value, towards.value] = [store.now.method, store.now.towards];
+  function drawWords() {
+    const words = explained?.seen.find(Boolean)?.words ?? [];
+    const of = ({ side, start, end }) => lettersOf(side ? reading.pair : reading.text).slice(start, end).join("");
+    ofWord.hidden = !seen?.some((one) => OF_WORDS.has(one.after?.kind));
+    if (!ofWord.hidden) word.replaceChildren(make("option", { value: 0 }, "the surest"), ...words.map((one, at) => make("option", { value: at + 1 }, `${at + 1}: ${of(one)}`)));
+    word.value = store.now.word;
+  }
+  const take = (now) => { [method.value, towards.value, word.value] = [now.method, now.towards, now.word]; };
+  store.listen(take);
+  take(store.now);
   return {
     show(found, state) {
-      [seen, reading, moved, explained] = [found, readingOf(state), !unchanged(state), null];
+      if (!same(reading, readingOf(state))) explained = null; // of the same text it is right again in a moment
+      [seen, reading, moved] = [found, readingOf(state), !unchanged(state)];
       draw();
     },
     explain(found) {
       explained = found;
+      drawWords();
       note.textContent = found?.notes.join(" ") ?? "";
       draw();
     },

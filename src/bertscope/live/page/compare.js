@@ -33,8 +33,9 @@ export function compareView(element, about, store, { rows, read }) {
     try { add(await rows(most)); } catch (error) { status.textContent = error.message; }
   });
   const clear = button("Clear the list", () => store.set({ compared: [] }));
+  const note = make("p", { class: "help" }, "What the switches do to each prediction; the bar says how far it moved, from 0 to 1.");
   element.append(
-    list, status,
+    note, list, status,
     make("details", { class: "typing", open: "" }, make("summary", {}, "Add texts"), make("label", { for: "several", class: "hidden" }, hint), area, make("div", { class: "tools" }, typed, current, ...(about.rows ? [some] : []), clear)),
   );
 
@@ -46,11 +47,12 @@ export function compareView(element, about, store, { rows, read }) {
     bar.style.width = `${100 * Math.min(1, one.distance)}%`;
     const turned = one.before.said !== one.after.said;
     return make("span", { class: `side ${turned ? "turned" : ""}` }, ...(two ? [make("span", { class: `badge of-${at}` }, LETTERS[at]), " "] : []), answer(one.before), make("span", { "aria-label": "becomes" }, " → "), answer(one.after),
-      make("span", { class: "track", title: "How far the two are apart: 0 the same, 1 nothing in common", "aria-hidden": "true" }, bar), make("span", { class: "number", "data-distance": one.distance }, `moved ${number(one.distance)}`));
+      make("span", { class: "track", title: "How far the two are apart: 0 the same, 1 nothing in common", "aria-hidden": "true" }, bar), make("span", { class: "number", title: "How far it moved", "data-distance": one.distance }, number(one.distance)));
   }
 
   function draw(state) {
     clear.disabled = !state.compared.length;
+    note.hidden = !state.compared.length;
     if (!state.compared.length) {
       list.replaceChildren(make("li", { class: "empty" }, `Up to ${most} texts, read with the same switches: which predictions move, and how far?`));
       return;

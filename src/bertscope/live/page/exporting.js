@@ -1,7 +1,7 @@
 // The view as a file: predictions, all heads and the chosen one in one picture, drawn anew as SVG; a PNG is made of that.
 import { make } from "/static/report/scripts/base.js";
 import { inWords, LETTERS, listOf } from "./parts.js";
-import { chance, number, pairsOf, sizeOf } from "./predictions.js";
+import { chance, number, pairsOf, signed, sizeOf } from "./predictions.js";
 
 const [GAP, WIDE, CELL, BAR] = [28, 430, 34, 150];
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', sans-serif";
@@ -17,8 +17,8 @@ function wrapped(text, letters, most = 4) {
   return lines.length > most ? [...lines.slice(0, most - 1), `${lines[most - 1]} …`] : lines;
 }
 
-// `view`: about, state, seen (of each checkpoint), pictures (of the grid), shape, head (its own SVG as text), palette.
-export function viewAsSvg({ about, state, seen, pictures, shape, head, palette }) {
+// `view`: about, state, seen (of each checkpoint), pictures and entries (of the grid and its edges), shape, head (its own SVG as text), palette.
+export function viewAsSvg({ about, state, seen, pictures, shape, entries, head, palette }) {
   const { surface, ink, muted, grid, category } = palette;
   const two = about.checkpoints.length > 1;
   const body = make("g");
@@ -44,7 +44,7 @@ export function viewAsSvg({ about, state, seen, pictures, shape, head, palette }
       body.append(make("rect", { x: x + 150, y: down - 10, width: BAR, height: 11, fill: grid }), make("rect", { x: x + 150, y: down - 10, width, height: 11, fill: category[at] }));
       if (was && was.p !== null) body.append(make("rect", { x: x + 149 + BAR * was.p, y: down - 12, width: 2, height: 15, fill: ink }));
       text(x + 160 + BAR, down, is.p === null ? number(is.value) : chance(is.p), { "font-size": 12 });
-      if (was && sizeOf(was) !== sizeOf(is)) text(x + 215 + BAR, down, number(sizeOf(is) - sizeOf(was)), { "font-size": 12, fill: muted });
+      if (was && sizeOf(was) !== sizeOf(is)) text(x + 215 + BAR, down, signed(sizeOf(is) - sizeOf(was)), { "font-size": 12, fill: muted });
     }
     lowest = Math.max(lowest, down);
   });
@@ -62,6 +62,12 @@ export function viewAsSvg({ about, state, seen, pictures, shape, head, palette }
     if (canvas && !canvas.hidden && canvas.width) body.append(make("image", { x: x + inset, y: up + inset, width: CELL - 2 - 2 * inset, height: CELL - 2 - 2 * inset, href: canvas.toDataURL(), "image-rendering": "pixelated", preserveAspectRatio: "none" }));
     if (off.has(`head:${layer}.${place}`) || off.has(`layer:${layer}`)) body.append(make("path", { d: `M${x} ${up}l${CELL - 2} ${CELL - 2}M${x + CELL - 2} ${up}l${2 - CELL} ${CELL - 2}`, stroke: ink, "stroke-width": 2 }));
   }
+  const beside = GAP + 22 + Math.max(...shape) * CELL + GAP;
+  if (entries.length) text(beside, y + 20, "Edges", { "font-size": 12, "font-weight": 600 });
+  entries.forEach(({ fill, words }, at) => {
+    if (fill) body.append(make("rect", { x: beside, y: y + 31 + 20 * at, width: 11, height: 11, fill }));
+    text(beside + (fill ? 18 : 0), y + 41 + 20 * at, words, { "font-size": 12 });
+  });
   y += 10 + shape.length * CELL + GAP;
 
   let width = Math.max(2 * WIDE + 3 * GAP, GAP * 2 + 22 + Math.max(...shape) * CELL);

@@ -65,10 +65,10 @@ export function follower(about, store, views) {
 
   // What failed, where it is seen: a switch that is refused is taken back, a text stays as it was typed.
   function failed(error, state) {
+    views.state.textContent = "";
     if (error instanceof Dropped) return;
     if (!(error instanceof Refused)) {
       tell(error.message, all);
-      views.state.textContent = "";
       return;
     }
     if (good && same(readingOf(good), readingOf(state)) && !same(changesOf(good), changesOf(state))) {
@@ -77,7 +77,19 @@ export function follower(about, store, views) {
     } else reading.refuse(error.message);
   }
 
-  async function all() {
+  // Whoever watches the page from outside sees in this when all that was asked is drawn.
+  let working = 0;
+  async function watched(work) {
+    working += 1;
+    document.body.dataset.settled = "false";
+    try { await work(); } finally {
+      working -= 1;
+      if (!working) requestAnimationFrame(() => requestAnimationFrame(() => { document.body.dataset.settled = String(!working); }));
+    }
+  }
+
+  const all = () => watched(everything);
+  async function everything() {
     const mine = ++turn;
     const state = store.now;
     const [what, changes] = asked(state);
@@ -89,11 +101,10 @@ export function follower(about, store, views) {
       answers.show(look.seen, state);
       tell(null);
       views.spoken.textContent = answers.spoken();
-      views.state.textContent = `${Math.round(look.milliseconds)} ms`;
+      views.state.textContent = `answered in ${Math.max(1, Math.round(look.milliseconds))} ms`;
       const maps = await unpacked(state, look);
       if (mine !== turn) return;
       drawMaps(look, maps);
-      document.body.dataset.answered = mine;
       await explain();
       if (mine === turn) await Promise.all([compareAll(), patch()]);
     } catch (error) {
@@ -105,7 +116,7 @@ export function follower(about, store, views) {
     const [what, changes] = asked(store.now);
     if (about.checkpoints.every((each) => !each.predicts)) return;
     try {
-      answers.explain(await askMore("explain", { reading: what, changes, method: store.now.method, towards: store.now.towards || null }, { busy }));
+      answers.explain(await askMore("explain", { reading: what, changes, method: store.now.method, towards: store.now.towards || null, word: Number(store.now.word) }, { busy }));
     } catch (error) {
       if (error instanceof Refused) {
         answers.explain(null);
@@ -137,21 +148,21 @@ export function follower(about, store, views) {
       const look = await askLook("look", { reading: other, changes: changesOf(store.now), maps: false }, { busy });
       patching.answers(shown.seen, look.seen);
       if (!about.checkpoints[views.patched()].predicts) return;
-      patching.wait("Taking each part's output from the first text, one part after the other …");
-      patching.parts(await askParts("patch", { reading: what, other, model: views.patched() }, { busy }));
+      patching.wait("Taking each part's output from the first text, one after the other …");
+      patching.parts(await askParts("patch", { reading: what, other, model: views.patched() }, { busy }), !unchanged(store.now));
     } catch (error) {
       if (error instanceof Refused) patching.wait(error.message);
       else if (!(error instanceof Dropped)) throw error;
     }
   }
-  const calmly = (work) => work().catch((error) => failed(error, store.now));
+  const calmly = (work) => watched(() => work().catch((error) => failed(error, store.now)));
 
   store.listen((now, was, { undo }) => {
     if (!same(asked(now), asked(was))) {
       if (undo !== false) switches.refuse(null);
       all();
     } else {
-      if (now.method !== was.method || now.towards !== was.towards) calmly(explain);
+      if (now.method !== was.method || now.towards !== was.towards || now.word !== was.word) calmly(explain);
       if (!same(now.compared, was.compared)) calmly(compareAll);
       if (!same(now.other, was.other)) calmly(patch);
     }

@@ -17,10 +17,14 @@ export function headsView(element, about, store, { theme, toggle }) {
   const shape = Array.from({ length: depth }, (_, at) => Math.max(...checkpoints.map((one) => one.shape[at] ?? 0)));
   const names = checkpoints.map((one, at) => (two ? `${LETTERS[at]} ${one.name}` : one.name));
 
-  const colourings = { "": "nothing", [PATTERN]: "its shape here", ...(two ? { [CHANGE]: "change between the two" } : {}) };
-  for (const one of about.colourings) colourings[one.key] = two ? `${LETTERS[one.model]}: ${one.label}` : one.label;
-  const colour = make("select", { id: "colour" }, ...Object.entries(colourings).map(([value, words]) => make("option", { value }, words)));
-  const shown = two ? radio("shown", "Maps of", { 0: names[0], 1: names[1], difference: "difference" }, store.now.shown) : null;
+  const option = (value, words) => make("option", { value }, words);
+  const known = checkpoints.flatMap((_, at) => {
+    const own = about.colourings.filter((one) => one.model === at);
+    return own.length ? [make("optgroup", { label: names[at] }, ...own.map((one) => option(one.key, one.label)))] : [];
+  });
+  const colour = make("select", { id: "colour" }, option("", "nothing"), option(PATTERN, "the shape of its map here"), ...(two ? [option(CHANGE, "the change between the two")] : []), ...known);
+  const shown = two ? radio("shown", "Maps of", { 0: "A", 1: "B", difference: "difference" }, store.now.shown) : null;
+  for (const [at, name] of names.entries()) shown?.querySelector(`[value="${at}"]`).setAttribute("aria-label", name);
   const acts = { look: "looks", off: "switches off", ...(two ? { graft: "takes from the other" } : {}) };
   const act = radio("act", "A click on a head", acts, store.now.act);
   const where = radio("where", "Switches are for", { both: "both", 0: "A", 1: "B" }, store.now.where);
@@ -94,23 +98,28 @@ export function headsView(element, about, store, { theme, toggle }) {
   }
   const topOf = (values) => Math.max(1e-9, ...values.flat().filter((value) => value !== null).map(Math.abs));
 
-  function drawLegend() {
+  // The colours of edges, each with what it says.
+  function entries() {
     const { colour: key } = store.now;
-    const swatch = (fill, words) => {
-      const box = make("span", { class: "swatch" });
-      box.style.backgroundColor = fill;
-      return make("span", { class: "entry" }, box, make("bdi", {}, words));
-    };
-    const known = about.colourings.find((one) => one.key === key);
-    const values = key === CHANGE ? look?.change : known?.values;
-    if (key === PATTERN) return legend.replaceChildren(...about.patterns.map((name, at) => swatch(palette().category[at % palette().category.length], name)));
-    if (!values) return legend.replaceChildren();
-    if (!values.length) return legend.replaceChildren("The two split the text into other tokens: their maps can't be compared.");
-    const signed = known?.signed ?? false;
-    const scale = scaleOf(signed ? palette().diverging : palette().sequential);
+    const { category, sequential, diverging } = palette();
+    if (key === PATTERN) return about.patterns.map((name, at) => ({ fill: category[at % category.length], words: name }));
+    const of = about.colourings.find((one) => one.key === key);
+    const values = key === CHANGE ? look?.change : of?.values;
+    if (!values) return [];
+    if (!values.length) return [{ words: "The two split the text into other tokens: their maps can't be compared." }];
+    const signed = of?.signed ?? false;
+    const scale = scaleOf(signed ? diverging : sequential);
     const top = topOf(values);
     const ends = signed ? [-top, 0, top] : [0, top / 4, top];
-    legend.replaceChildren(...ends.map((end) => swatch(hex(scale[shade(end, top, signed)]), end ? `${end < 0 ? "−" : ""}${Math.abs(Number(end.toPrecision(2)))}` : "0")), make("span", { class: "entry what" }, make("bdi", {}, key === CHANGE ? "how far its two maps are apart, 0 to 1" : known.label)));
+    const written = (end) => (end ? `${end < 0 ? "−" : ""}${Math.abs(Number(end.toPrecision(2)))}` : "0");
+    return [...ends.map((end) => ({ fill: hex(scale[shade(end, top, signed)]), words: written(end) })), { words: key === CHANGE ? "how far its two maps are apart, 0 to 1" : of.label }];
+  }
+  function drawLegend() {
+    legend.replaceChildren(...entries().map(({ fill, words }) => {
+      const box = make("span", { class: "swatch" });
+      box.style.backgroundColor = fill ?? "";
+      return make("span", { class: "entry" }, ...(fill ? [box] : []), make("bdi", {}, words));
+    }));
   }
 
   const state = (act_, part) => changedIn(store.now.changes, act_, part).map((at) => LETTERS[at]).join("");
@@ -121,7 +130,7 @@ export function headsView(element, about, store, { theme, toggle }) {
       const part = `head:${layer}.${head}`;
       const [off, graft] = [state("off", part), state("graft", part)];
       const { edge: fill, said } = edge(layer, head);
-      return { name: [`Layer ${layer}, head ${head}`, said, ...namedState(off, graft)].filter((one) => one !== undefined && one !== "").join(", "), edge: fill, off: two && off.length === 1 ? off : off && "all", graft: graft.length === 1 ? graft : graft && "all" };
+      return { name: [`Layer ${layer}, head ${head}`, said, ...namedState(off, graft)].filter((one) => one !== undefined && one !== "").join(", "), edge: fill, within: state("off", `layer:${layer}`), off: two && off.length === 1 ? off : off && "all", graft: graft.length === 1 ? graft : graft && "all" };
     });
     for (const button of cells.querySelectorAll("[data-part]")) {
       const { part } = button.dataset;
@@ -190,6 +199,7 @@ export function headsView(element, about, store, { theme, toggle }) {
     show(found) { look = found; draw(true); },
     redraw: () => draw(true),
     pictures: () => grid.heads.map(([layer, head]) => ({ layer, head, ...edgeOf()(layer, head), canvas: cells.querySelector(`[data-head="${layer}.${head}"] canvas`) })),
+    entries,
     shape,
   };
 }

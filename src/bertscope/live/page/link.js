@@ -1,5 +1,5 @@
 // The view as a link: what is after the # never leaves the browser, and names the whole view beside the token.
-const PLAIN = { mode: "mode", head: "head", shown: "show", colour: "colour", as: "as", method: "method", towards: "towards" };
+const PLAIN = { mode: "mode", head: "head", shown: "show", colour: "colour", as: "as", method: "method", towards: "towards", word: "word" };
 
 const parameters = () => new URLSearchParams(location.hash.slice(1));
 export const tokenOf = () => parameters().get("token") ?? "";

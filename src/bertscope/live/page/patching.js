@@ -71,7 +71,7 @@ export function patchingView(element, about, { theme, read, drop, chosen, choose
     });
     const small = parts.filter(({ part }) => /^(head|mlp):/.test(part)).sort((one, other) => Math.abs(other.restored) - Math.abs(one.restored)).slice(0, 6);
     const list = make("ol", { class: "carriers" }, ...small.map(({ part, restored }) => make("li", {}, make("span", {}, inWords(part)), " ", make("b", {}, share(restored)))));
-    carried.replaceChildren(make("div", {}, grid, legend(scaleOf(about.palettes[theme()].diverging), 1, true, 0.01)), make("div", {}, make("h3", {}, "What carries most of it"), list,
+    carried.replaceChildren(make("div", {}, grid, legend(scaleOf(about.palettes[theme()].diverging), 1, true, (end) => `${end > 0 ? "+" : ""}${share(end)}`)), make("div", {}, make("h3", {}, "What carries most of it"), list,
       make("p", { class: "small" }, "The logit of ", make("b", {}, make("bdi", {}, answers[0])), " less that of ", make("b", {}, make("bdi", {}, answers[1])), ` is ${number(clean, 2)} for the first text and ${number(corrupted, 2)} for the second. A part's share: how far it brings the second text's answer back to the first's when its output is taken from there. Blue brings it back, orange drives it further away.`)));
   }
 
@@ -81,7 +81,11 @@ export function patchingView(element, about, { theme, read, drop, chosen, choose
     },
     answers: drawAnswers,
     wait(line) { told = null; status.textContent = line; drawParts(); },
-    parts(found) { told = found; status.textContent = ""; drawParts(); },
+    parts(found, switched) {
+      told = found;
+      status.textContent = switched ? "Parts are measured with nothing switched off." : "";
+      drawParts();
+    },
     redraw: drawParts,
   };
 }

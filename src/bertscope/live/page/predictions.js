@@ -2,6 +2,7 @@
 import { make } from "/static/report/scripts/base.js";
 
 const FIRST = 8; // bars that are shown at once
+const LONG = 48; // letters of a headline that is set smaller
 const THIN = 0.0005;
 
 export const number = (value, digits = 3) => (value < 0 ? `−${Math.abs(value).toFixed(digits)}` : value.toFixed(digits));
@@ -53,13 +54,15 @@ export function marksOf(before, after, side) {
   ];
 }
 
+export const isScore = (one) => one.shares.length === 1 && one.shares[0].p === null;
+
 function headline(before, after, moved) {
-  const said = make("p", { class: "said" }, make("bdi", {}, after.said));
-  const single = after.shares.length === 1 && after.shares[0].p === null; // a score is its number already
+  const said = make("p", { class: after.said.length > LONG ? "said long" : "said" }, make("bdi", {}, after.said));
+  const single = isScore(after); // it is its number already
   if (after.p !== null) said.append(" ", make("span", { class: "number", "data-p": after.p }, chance(after.p)));
-  if (moved && before.said !== after.said) said.append(" ", make("span", { class: "turned" }, "was ", make("bdi", {}, before.said), before.p === null ? "" : ` ${chance(before.p)}`));
+  if (moved && single) said.append(" ", make("span", { class: "moved" }, signed(after.shares[0].value - before.shares[0].value)));
+  else if (moved && before.said !== after.said) said.append(" ", make("span", { class: "turned" }, "was ", make("bdi", {}, before.said), before.p === null ? "" : ` ${chance(before.p)}`));
   else if (moved && after.p !== null) said.append(" ", make("span", { class: "moved" }, signed(after.p - before.p)));
-  else if (moved && single) said.append(" ", make("span", { class: "moved" }, signed(after.shares[0].value - before.shares[0].value)));
   return said;
 }
 

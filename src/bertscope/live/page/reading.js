@@ -30,7 +30,7 @@ export function readingView(element, about, store) {
   let visited = false;
   const commit = () => {
     clearTimeout(timer);
-    store.set({ ...said(), other: null }, { step: !visited, from: "reading" });
+    store.set({ ...said(), other: null, word: "0" }, { step: !visited, from: "reading" });
     visited = true;
   };
   for (const { area } of [text, pair, choices]) {

@@ -35,7 +35,7 @@ function startOf(about) {
   const layer = shape.findIndex((heads) => heads) + 1;
   return {
     ...about.example, changes: about.checkpoints.map(() => ({ off: [], graft: [] })), mode: about.modes[0] ?? "zero",
-    head: `${layer}.1`, shown: "0", colour: "pattern", as: "matrix", method: "integrated", towards: "", act: "look",
+    head: `${layer}.1`, shown: "0", colour: "pattern", as: "matrix", method: "integrated", towards: "", word: "0", act: "look",
     where: about.checkpoints.length > 1 ? "both" : "0", other: null, compared: [],
   };
 }
@@ -83,7 +83,7 @@ function begin(about) {
     if (act === "graft" && about.graft) return switches.refuse(`Parts can't be exchanged: ${about.graft}`);
     return store.set({ changes: toggled(store.now.changes, about.checkpoints, act, parts, store.now.where) });
   };
-  const read = (one) => store.set({ ...one, other: null });
+  const read = (one) => store.set({ ...one, other: null, word: "0" });
   const switches = switchesView(find(".switches"), about, store, toggle);
   const heads = headsView(find(".all-heads"), about, store, { theme, toggle });
   const answers = answersView(find(".answers"), about, store, { theme });
@@ -114,7 +114,7 @@ function begin(about) {
     setTimeout(() => { target.textContent = "Copy link"; }, 1500);
     return null;
   });
-  const picture = () => viewAsSvg({ about, state: store.now, seen: follow.seen(), pictures: heads.pictures(), shape: heads.shape, head: one.exported(), palette: about.palettes[theme()] });
+  const picture = () => viewAsSvg({ about, state: store.now, seen: follow.seen(), pictures: heads.pictures(), shape: heads.shape, entries: heads.entries(), head: one.exported(), palette: about.palettes[theme()] });
   const looked = () => ({ reading: readingOf(store.now), changes: changesOf(store.now) });
   const exports = {
     svg: () => download("bertscope-explore.svg", new Blob([picture()], { type: "image/svg+xml" })),

@@ -3,7 +3,7 @@
 import { make } from "/static/report/scripts/base.js";
 import { hex } from "/static/report/scripts/attention/colours.js";
 
-const DEEPEST = 70; // of 127: ink stays readable on it
+const DEEPEST = 50; // of 127: ink stays readable on it
 const WORD = /[\p{L}\p{M}\p{N}_'’]/u;
 
 // Places are counted in letters as Python counts them, not in a browser's halves of them.

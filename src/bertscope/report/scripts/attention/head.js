@@ -16,13 +16,13 @@ export function radio(sets, label, values, chosen) {
     make("label", {}, make("input", { type: "radio", name, "data-sets": sets, value, checked: String(chosen) === value ? "" : null }), make("span", {}, make("bdi", {}, words)))));
 }
 
-// The colours from 0 to `top`, or from one end to the other, with a few values under them.
-export function legend(scale, top, signed, step) {
+// The colours from 0 to `top`, or from one end to the other, with a few values under them, written so.
+export function legend(scale, top, signed, write) {
   const ends = signed ? [-top, 0, top] : [0, top / 16, top / 4, top];
   const bar = make("span", { class: "bar" });
   bar.style.background = `linear-gradient(to right, ${Array.from({ length: 17 }, (_, at) => hex(scale[at * 15.9375 | 0])).join(", ")})`;
   const ticks = ends.map((end) => {
-    const tick = make("span", {}, signed ? (end ? written(end, step, true) : "0") : String(Number(end.toPrecision(2))));
+    const tick = make("span", {}, end ? write(end) : "0");
     tick.style.left = `${(100 * shade(end, top, signed)) / 255}%`;
     return tick;
   });
@@ -90,7 +90,7 @@ export function headView(element, { theme, as = "matrix", changed = () => {} }) 
       const drawing = draw(optionsOf(one, top, { room }));
       const name = `${now.as === "matrix" ? "Matrix" : "Lines"} of layer ${now.layer}, head ${now.head}: ${one.name}`;
       for (const [key, value] of Object.entries({ tabindex: 0, role: "img", "aria-label": name })) drawing.svg.setAttribute(key, value);
-      const figure = make("figure", {}, ...(both() ? [caption] : []), drawing.svg, now.as === "matrix" ? legend(one.signed ? scales().signed : scales().even, top, one.signed, data.step) : strongest(one, top, drawing));
+      const figure = make("figure", {}, ...(both() ? [caption] : []), drawing.svg, now.as === "matrix" ? legend(one.signed ? scales().signed : scales().even, top, one.signed, (end) => (one.signed ? written(end, data.step, true) : String(Number(end.toPrecision(2))))) : strongest(one, top, drawing));
       figure.style.width = `${drawing.svg.getAttribute("width")}px`; // a long name doesn't widen it
       return { ...one, drawing, figure };
     });
@@ -189,6 +189,7 @@ export function headView(element, { theme, as = "matrix", changed = () => {} }) 
 
   // The shown head as one file: its panels side by side, each under its name.
   function exported() {
+    if (!data) return "";
     const shown = drawn.filter((one) => one.weights);
     const tops = topsOf(shown);
     const draw = now.as === "matrix" ? drawMatrix : drawLines;
