@@ -81,16 +81,26 @@ def explore(
                 print(_OTHERS.format(host=host), file=sys.stderr)
             print(server.url, flush=True)
             print("open it in a browser; Ctrl+C ends it", file=sys.stderr, flush=True)
-            if open and sys.stdout.isatty():
+            if open and on_a_terminal():
                 import webbrowser
 
                 webbrowser.open(server.url)
             while server.runs and not told.wait(1):
                 pass
-            if not server.stop():  # the model is in the midst of something, whose answer nobody awaits
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(0)
+            server.stop()
+        _leave()
+
+
+def on_a_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def _leave() -> None:
+    """At once. Python would take torch apart first, for seconds on a busy machine, and the model's thread may be in
+    the midst of something whose answer nobody awaits."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 @contextmanager
