@@ -48,6 +48,8 @@ def _explained(side: Side, other: Side | None, typed: Typed, parts: Parts, asked
 
 
 def _wanted(output: ModelOutput, asked: Explain) -> Wanted:
+    if asked.word < 0:
+        raise UserError(f"word is {asked.word}; words are counted from 1")
     if asked.word and not output.says_of_words:
         raise UserError(f"{output.encoder.name} says nothing of single words; leave out the word")
     return Wanted(output.place_of(asked.towards) if asked.towards else None, asked.word - 1 if asked.word else None)

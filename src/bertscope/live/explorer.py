@@ -160,18 +160,18 @@ class Explorer:
         first = shown[0].after.typed
         if not self._read_the_same(shown):
             shown = shown[:1]
-        named = by_key([side.opened for side in self._sides[: len(shown)]])
+        named = by_key(self._sides[: len(shown)])
         every = self._parts(asked.changes)
         return AttentionMaps(
             text=asked.reading.text,
             pair=asked.reading.pair,
             tokens=[token.text for token in first.shown],
             in_text=[token.side for token in first.shown],
-            models={key: encoder.record for key, encoder in named.items()},
+            models={key: side.record for key, side in named.items()},
             of_models={key: [layer.copy() for layer in each.maps] for key, each in zip(named, shown, strict=True)},
             notes=[
-                f"{encoder.name}: {note}"
-                for encoder, parts in zip(named.values(), every, strict=False) for note in parts.told
+                f"{side.opened.name}: {note}"
+                for side, parts in zip(named.values(), every, strict=False) for note in parts.told
             ],
         )  # fmt: skip
 

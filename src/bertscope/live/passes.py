@@ -28,6 +28,8 @@ from bertscope.models.taps import Kept, Tap, tapped
 
 ROOM = 512 * 2**20
 """Bytes of passes that are kept."""
+_LITTLE = 2**14
+"""What else there is of a pass: its tokens, what it says in words."""
 
 
 @dataclass(eq=False)
@@ -56,7 +58,9 @@ class Pass:
     def size(self) -> int:
         """In bytes."""
         kept = sum(_bytes(each.context, each.value, each.output) for each in self.kept)
-        return kept + sum(each.nbytes for each in self.maps or ()) + 2**12
+        said = self.answer.shares if self.answer is not None else ()
+        maps = sum(each.nbytes for each in self.maps or ())
+        return kept + maps + maps // 2 + sum(each.nbytes for each in said) + _LITTLE  # half: once they are packed
 
 
 def _bytes(*tensors: Tensor | None) -> int:
@@ -97,6 +101,7 @@ class Passes:
     def __init__(self, sides: Sequence[Side], limits: Limits, room: int = ROOM) -> None:
         self._sides, self._limits, self._room = sides, limits, room
         self._kept: OrderedDict[Any, Pass] = OrderedDict()
+        self._total = 0
         self.runs = 0
         """How many forward passes there were so far."""
 
@@ -167,10 +172,12 @@ class Passes:
         return answer(read, read.asked.run(batch), batch)
 
     def _keep(self, key: Any, made: Pass) -> None:
+        if key in self._kept:
+            self._total -= self._kept.pop(key).size
         self._kept[key] = made
-        total = sum(each.size for each in self._kept.values())
-        while total > self._room and len(self._kept) > 1:
-            total -= self._kept.popitem(last=False)[1].size
+        self._total += made.size
+        while self._total > self._room and len(self._kept) > 1:
+            self._total -= self._kept.popitem(last=False)[1].size
 
 
 def _key(reading: Reading) -> Any:
