@@ -21,7 +21,7 @@ MOST = 1_500_000
 
 
 def settle(page: Any) -> None:
-    page.locator("body[data-settled=true]").wait_for()
+    page.locator("body[data-settled=true] .head-card[aria-busy=false]").wait_for()
     page.mouse.move(2, 2)
     page.wait_for_timeout(250)
 
