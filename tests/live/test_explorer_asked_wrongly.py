@@ -159,10 +159,26 @@ def test_checkpoints_of_other_architectures(_pocket, tiny):
 
 
 NASTY = (
-    "\ud800", "a\x00b", "[CLS]", "[PAD] a [SEP]", "[MASK][MASK] a", "\u202eabc", "\U0001f469\u200d\U0001f469", "\u200b",
-    "a" * 500, "\n\na\r\nb", "<script>", "'\"\\\\", "你好世界", "\ufeffa", "a\u00a0b", "\u2028", "[MASK", "\x7f\x1b[31m",
+    "\ud800",
+    "a\x00b",
+    "[CLS]",
+    "[PAD] a [SEP]",
+    "[MASK][MASK] a",
+    "\u202eabc",
+    "\U0001f469\u200d\U0001f469",
+    "\u200b",
+    "a" * 500,
+    "\n\na\r\nb",
+    "<script>",
+    "'\"\\\\",
+    "你好世界",
+    "\ufeffa",
+    "a\u00a0b",
+    "\u2028",
+    "[MASK",
+    "\x7f\x1b[31m",
     "a\u00ad",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=() if kind in ("tokens", "trees", "masked", "spans") else

@@ -1,6 +1,6 @@
 """The live page in use: by keyboard, on a phone, in the dark, with odd texts, and when the server can't answer."""
 
-# ruff: noqa: F811 (fixtures are imported, and are the arguments of tests)
+# ruff: noqa: F401, F811 (fixtures are imported, and are the arguments of tests)
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from live_page import (  # noqa: F401
-    NEEDS_CHROMIUM, TEXT, browser, checkpoints, explorer, given, read, server, settled, shown, visit,
-)  # fmt: skip
+from live_page import NEEDS_CHROMIUM, TEXT, browser, checkpoints, explorer, given, read, server, settled, shown, visit
 from planted_page import HOSTILE
 
 pytestmark = NEEDS_CHROMIUM

@@ -71,7 +71,7 @@ class Side:
     @cached_property
     def usual(self) -> ModelOutput | None:
         """What it says of most readings."""
-        pairs = self.task is not None and self.task.test.pair is not None
+        pairs = self.encoder.sentence is not None if self.task is None else self.task.test.pair is not None
         return self.asked(Reading("", "" if pairs else None))
 
     @cached_property

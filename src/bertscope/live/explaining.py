@@ -9,7 +9,7 @@ import numpy as np
 from bertscope.core.attributions import Attributions, Wanted
 from bertscope.core.errors import UserError
 from bertscope.live.changes import Parts, all_of, changed
-from bertscope.live.checkpoints import Side
+from bertscope.live.checkpoints import MASK, Side
 from bertscope.live.messages import Explain, Explained, Explanation, Word
 from bertscope.live.typed import Typed
 from bertscope.models.attribution import attribute
@@ -43,7 +43,8 @@ def _explained(side: Side, other: Side | None, typed: Typed, parts: Parts, asked
                 side.encoder, typed.asked, typed.examples, wanted=Wanted(every_word=True), method=asked.method
             )
     if not len(found):
-        raise UserError("there is nothing to explain in this text: it says nothing of it; give another text")
+        what = f"type {MASK} where a word is to be guessed" if typed.asked.reads_typed_masks else "give another text"
+        raise UserError(f"there is nothing to explain: {side.opened.name} says nothing of this text; {what}")
     return _told(typed, found)
 
 
