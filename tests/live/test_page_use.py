@@ -89,6 +89,8 @@ def test_a_phone_needs_no_sideways_scroll(visit, theme):
     page.locator("dialog .row").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert page.locator("[data-head='1.1']").bounding_box()["width"] > 16
+    brief = page.locator(".brief").inner_text()  # answers stay in sight while one switches
+    assert all(f"{max(shown(page, place).values()):.3f}" in brief for place in (0, 1))
 
 
 @pytest.mark.slow
