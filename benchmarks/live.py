@@ -152,7 +152,7 @@ def serving(model: Path) -> Iterator[Server]:
     start = "from bertscope.cli.main import main; main()"
     with tempfile.TemporaryDirectory() as here:
         process = subprocess.Popen(
-            [sys.executable, "-c", start, "explore", str(model), "--no-open"],
+            [sys.executable, "-c", start, "-q", "explore", str(model), "--no-open"],
             cwd=here,
             stdout=subprocess.PIPE,
             text=True,
