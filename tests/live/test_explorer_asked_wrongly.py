@@ -156,3 +156,52 @@ def test_checkpoints_of_other_architectures(_pocket, tiny):
     found = explorer.look(LookAt(HERE))
     assert found.change == []
     assert len(found.seen) == 2 and found.seen[1].after.kind == "classification"
+
+
+NASTY = (
+    "\ud800",
+    "a\x00b",
+    "[CLS]",
+    "[PAD] a [SEP]",
+    "[MASK][MASK] a",
+    "\u202eabc",
+    "\U0001f469\u200d\U0001f469",
+    "\u200b",
+    "a" * 500,
+    "\n\na\r\nb",
+    "<script>",
+    "'\"\\\\",
+    "你好世界",
+    "\ufeffa",
+    "a\u00a0b",
+    "\u2028",
+    "[MASK",
+    "\x7f\x1b[31m",
+    "a\u00ad",
+)
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=() if kind in ("tokens", "trees", "masked", "spans") else
+                                               pytest.mark.slow) for kind in PLANTED])  # fmt: skip
+def test_whatever_is_typed_is_answered_or_refused(_pocket, kind):
+    explorer = Explorer.open(PLANTED[kind].model(_pocket.tokenizer))
+    answered = 0
+    for text in NASTY:
+        for reading in (
+            Reading(text),
+            Reading(text, "a road"),
+            Reading("a road", text),
+            Reading("a", None, [text, "b"]),
+        ):
+            for ask in (
+                lambda reading: explorer.look(LookAt(reading, [Change(["head:1.2"])])),
+                lambda reading: explorer.explain(Explain(reading, method="leave_out")),
+                lambda reading: explorer.patch(Patch(reading, Reading("kind", reading.pair, reading.choices))),
+                lambda reading: compile(explorer.python(LookAt(reading)), "lines", "exec"),
+            ):
+                try:
+                    ask(reading)
+                    answered += 1
+                except UserError as error:
+                    assert "\n" not in str(error)
+    assert answered > 20

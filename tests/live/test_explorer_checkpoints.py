@@ -104,6 +104,7 @@ def test_data_that_a_model_isnt_asked_is_shown_without_answers(_pocket, toy_task
     explorer = Explorer.open(_pocket, None, toy_task)
     rows = explorer.rows(AskRows(count=3))
     assert rows.found == 128 and rows.rows[0].said == [""] and rows.rows[0].right is None
+    assert {row.gold for row in rows.rows} <= {"good", "bad"}
     assert "isn't asked toy" in explorer.about().checkpoints[0].notes[0]
 
 

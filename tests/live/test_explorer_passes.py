@@ -62,6 +62,16 @@ def test_what_was_asked_is_answered_from_what_is_kept(explorer):
     assert explorer._passes.runs == 5
 
 
+def test_explanations_and_patches_are_kept(explorer, monkeypatch):
+    counts = counted(explorer._sides[0].encoder)
+    asked = Explain(Reading(TEXT), [Change(["head:2.1"])], "gradient")
+    first = explorer.explain(asked)
+    before = list(counts)
+    assert explorer.explain(asked) is first and counts == before
+    assert explorer.explain(replace(asked, changes=[Change(["head:2.2"])])) != first
+    assert explorer.explain(replace(asked, method="leave_out")) != first
+
+
 def test_maps_that_nobody_wanted_are_computed_when_somebody_does(explorer):
     change = [Change(["head:2.1"])]
     assert explorer.look(LookAt(Reading(TEXT), change, maps=False)).seen[0].maps is None
@@ -77,9 +87,9 @@ def test_what_is_kept_has_a_bound(tiny, monkeypatch):
         for part in ("head:1.1", "mlp:2"):
             asked = LookAt(Reading(f"{TEXT} {'and so on ' * number}"), [Change([part])])
             expected[number, part] = asked, explorer.look(asked)
-            kept = explorer._passes._kept.values()
-            assert len(kept) == 1 or sum(one.size for one in kept) <= 300_000
-    assert len(explorer._passes._kept) < 20
+            kept = explorer._passes.kept
+            assert len(kept) == 1 or sum(one.size for one in kept._held.values()) == kept.total <= 300_000
+    assert 1 < len(explorer._passes.kept) < 20
     for asked, found in expected.values():  # whatever was dropped is computed again
         assert replace(explorer.look(asked), milliseconds=0) == replace(found, milliseconds=0)
 

@@ -9,6 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
+from transformers import BertModel
 
 from bertscope.core.errors import UserError
 from bertscope.core.units import every
@@ -21,6 +22,7 @@ from bertscope.models.replay import run_each
 from bertscope.models.taps import Tap, tapped
 from device import DEVICE
 from families import MARKED, tiny_model
+from planted_kinds import PLANTED
 from toy import task as toy_task
 
 
@@ -191,3 +193,13 @@ def test_models_that_do_not_correspond_are_refused(_pocket):
         weights_of_base(Weights(tuned), roberta)
     with pytest.raises(UserError, match=r"is \[24, 24\] in .* and \[18, 24\] in .*whole"):
         weights_of_base(Weights(tuned), tuned.cut("head:1.2"))
+
+
+def test_a_parser_is_on_top_and_stays(_pocket):
+    """Nothing that was put on an encoder is exchanged with its embeddings."""
+    parser, other = (PLANTED["trees"].model(_pocket.tokenizer) for _ in range(2))
+    weights = Weights(parser)
+    assert not [name for name in weights.parameters if "parser" in name]
+    assert any("parser" in name for name, _ in parser.model.base_model.named_parameters())
+    bare = load(BertModel(parser.model.config).eval().to(DEVICE), tokenizer=_pocket.tokenizer)
+    assert set(weights_of_base(weights, bare)) == set(weights.parameters) == set(weights_of_base(weights, other))

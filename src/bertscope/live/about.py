@@ -82,7 +82,7 @@ def _checkpoint(side: Side) -> Checkpoint:
     usual = side.usual
     return Checkpoint(
         name=side.opened.name,
-        id=side.opened.id,
+        id=side.record.id,
         shape=list(side.encoder.head_counts),
         predicts=_WORDS[usual.kind] if usual is not None else "",
         labels=list(usual.names) if usual is not None else [],

@@ -12,6 +12,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
+from bertscope.core.model_record import ModelRecord
 from bertscope.data.task import Task
 from bertscope.live.messages import Reading
 from bertscope.models.batches import tokenise
@@ -70,7 +71,7 @@ class Side:
     @cached_property
     def usual(self) -> ModelOutput | None:
         """What it says of most readings."""
-        pairs = self.task is not None and self.task.test.pair is not None
+        pairs = self.encoder.sentence is not None if self.task is None else self.task.test.pair is not None
         return self.asked(Reading("", "" if pairs else None))
 
     @cached_property
@@ -86,6 +87,11 @@ class Side:
     def mean_rows(self) -> int:
         """Of the validation set, how many rows these means are of."""
         return 0 if self.task is None else min(len(self.task.validation), _MEAN_ROWS)
+
+    @cached_property
+    def record(self) -> ModelRecord:
+        """What the store knows it by: all of it is hashed for that, and nothing here leaves it changed."""
+        return self.opened.record
 
     @cached_property
     def weights(self) -> Weights:

@@ -137,7 +137,8 @@ class DataRows:
 
     @cached_property
     def _gold(self) -> list[str]:
-        task = next((side.task for side in self._sides if side.task is not None), None)
+        given = [self._data] if isinstance(self._data, Task) and not self._data.needs_model else []
+        task = next((task for task in (*(side.task for side in self._sides), *given) if task is not None), None)
         if task is None:
             return [""] * len(self)
         return gold_in_words(task.output, task.test.take(range(len(self))))

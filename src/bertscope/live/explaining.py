@@ -9,7 +9,7 @@ import numpy as np
 from bertscope.core.attributions import Attributions, Wanted
 from bertscope.core.errors import UserError
 from bertscope.live.changes import Parts, all_of, changed
-from bertscope.live.checkpoints import Side
+from bertscope.live.checkpoints import MASK, Side
 from bertscope.live.messages import Explain, Explained, Explanation, Word
 from bertscope.live.typed import Typed
 from bertscope.models.attribution import attribute
@@ -43,11 +43,14 @@ def _explained(side: Side, other: Side | None, typed: Typed, parts: Parts, asked
                 side.encoder, typed.asked, typed.examples, wanted=Wanted(every_word=True), method=asked.method
             )
     if not len(found):
-        raise UserError("there is nothing to explain in this text: it says nothing of it; give another text")
+        what = f"type {MASK} where a word is to be guessed" if typed.asked.reads_typed_masks else "give another text"
+        raise UserError(f"there is nothing to explain: {side.opened.name} says nothing of this text; {what}")
     return _told(typed, found)
 
 
 def _wanted(output: ModelOutput, asked: Explain) -> Wanted:
+    if asked.word < 0:
+        raise UserError(f"word is {asked.word}; words are counted from 1")
     if asked.word and not output.says_of_words:
         raise UserError(f"{output.encoder.name} says nothing of single words; leave out the word")
     return Wanted(output.place_of(asked.towards) if asked.towards else None, asked.word - 1 if asked.word else None)

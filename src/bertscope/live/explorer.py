@@ -41,9 +41,13 @@ from bertscope.live.messages import (
     Rows,
     Seen,
 )
-from bertscope.live.passes import Passes, Shown
+from bertscope.live.passes import Passes, Shown, key_of
+from bertscope.live.recent import Recent
 from bertscope.live.store_facts import StoreFacts
 from bertscope.models.load import open_model
+
+_ANSWERS = 200
+"""Explanations and patches that are kept, each."""
 
 
 class Explorer:
@@ -56,6 +60,8 @@ class Explorer:
         self._limits = about.limits(sides)
         self._modes = about.modes(sides)
         self._passes = Passes(sides, self._limits)
+        self._explained = Recent[Explained](_ANSWERS)
+        self._patched = Recent[Patched](_ANSWERS)
         self._rows = DataRows(sides, data)
         self._facts = StoreFacts(sides, store)
         self._about: About | None = None
@@ -113,8 +119,14 @@ class Explorer:
 
     def explain(self, asked: Explain) -> Explained:
         """What each word did for what each checkpoint says."""
-        read = [self._passes.typed(side, asked.reading) for side in self._sides]
-        return explaining.explained(self._sides, read, self._parts(asked.changes), asked)
+        every = self._parts(asked.changes)
+        key = (key_of(asked.reading), *every, asked.method, asked.towards, asked.word)
+        found = self._explained.get(key)
+        if found is None:
+            read = [self._passes.typed(side, asked.reading) for side in self._sides]
+            found = explaining.explained(self._sides, read, every, asked)
+            self._explained.put(key, found)
+        return found
 
     def compare(self, asked: Compare) -> Compared:
         """The same changes on several readings."""
@@ -133,8 +145,13 @@ class Explorer:
     def patch(self, asked: Patch) -> Patched:
         """Which part carries the difference between two texts."""
         side = self._side(asked.model)
-        one, other = (self._passes.typed(side, each) for each in (asked.reading, asked.other))
-        return patching.patched_parts(one, other)
+        key = (key_of(asked.reading), key_of(asked.other), asked.model)
+        found = self._patched.get(key)
+        if found is None:
+            one, other = (self._passes.typed(side, each) for each in (asked.reading, asked.other))
+            found = patching.patched_parts(one, other)
+            self._patched.put(key, found)
+        return found
 
     def head(self, asked: AskHead) -> Card:
         """What the store knows of a head."""
@@ -160,18 +177,18 @@ class Explorer:
         first = shown[0].after.typed
         if not self._read_the_same(shown):
             shown = shown[:1]
-        named = by_key([side.opened for side in self._sides[: len(shown)]])
+        named = by_key(self._sides[: len(shown)])
         every = self._parts(asked.changes)
         return AttentionMaps(
             text=asked.reading.text,
             pair=asked.reading.pair,
             tokens=[token.text for token in first.shown],
             in_text=[token.side for token in first.shown],
-            models={key: encoder.record for key, encoder in named.items()},
+            models={key: side.record for key, side in named.items()},
             of_models={key: [layer.copy() for layer in each.maps] for key, each in zip(named, shown, strict=True)},
             notes=[
-                f"{encoder.name}: {note}"
-                for encoder, parts in zip(named.values(), every, strict=False) for note in parts.told
+                f"{side.opened.name}: {note}"
+                for side, parts in zip(named.values(), every, strict=False) for note in parts.told
             ],
         )  # fmt: skip
 

@@ -3,12 +3,10 @@ one that changes on. The last few are kept, within a bound of bytes, whoever ask
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +17,7 @@ from bertscope.live.answers import Answer, answer
 from bertscope.live.changes import Parts, all_of, changed, lowest
 from bertscope.live.checkpoints import Side
 from bertscope.live.messages import Limits, Maps, Reading
+from bertscope.live.recent import Recent
 from bertscope.live.typed import Typed, typed
 from bertscope.models.batches import pad
 from bertscope.models.finite_pass import measuring
@@ -26,8 +25,10 @@ from bertscope.models.outputs.base import RowBatch
 from bertscope.models.replay import recorded, replayed
 from bertscope.models.taps import Kept, Tap, tapped
 
-ROOM = 512 * 2**20
+ROOM = 256 * 2**20
 """Bytes of passes that are kept."""
+_LITTLE = 2**14
+"""What else there is of a pass: its tokens, what it says in words."""
 
 
 @dataclass(eq=False)
@@ -56,7 +57,9 @@ class Pass:
     def size(self) -> int:
         """In bytes."""
         kept = sum(_bytes(each.context, each.value, each.output) for each in self.kept)
-        return kept + sum(each.nbytes for each in self.maps or ()) + 2**12
+        said = self.answer.shares if self.answer is not None else ()
+        maps = sum(each.nbytes for each in self.maps or ())
+        return kept + maps + maps // 2 + sum(each.nbytes for each in said) + _LITTLE  # half: once they are packed
 
 
 def _bytes(*tensors: Tensor | None) -> int:
@@ -95,8 +98,8 @@ class Passes:
     """All that were run lately."""
 
     def __init__(self, sides: Sequence[Side], limits: Limits, room: int = ROOM) -> None:
-        self._sides, self._limits, self._room = sides, limits, room
-        self._kept: OrderedDict[Any, Pass] = OrderedDict()
+        self._sides, self._limits = sides, limits
+        self.kept = Recent[Pass](room, lambda one: one.size)
         self.runs = 0
         """How many forward passes there were so far."""
 
@@ -109,20 +112,18 @@ class Passes:
         before = self._plain(place, reading, maps=maps)
         if parts.is_none:
             return Shown(before, before)
-        key = (place, _key(reading), parts)
+        key = (place, key_of(reading), parts)
         maps = maps and before.maps is not None
-        found = self._kept.get(key)
+        found = self.kept.get(key)
         if found is None or (maps and found.maps is None):
             found = self._changed(place, before, parts, maps=maps)
-            self._keep(key, found)
-        self._kept.move_to_end(key)
+            self.kept.put(key, found)
         return Shown(before, found)
 
     def _plain(self, place: int, reading: Reading, *, maps: bool) -> Pass:
-        key = (place, _key(reading))
-        found = self._kept.get(key)
+        key = (place, key_of(reading))
+        found = self.kept.get(key)
         if found is not None and (found.maps is not None or not maps or _too_many(found.typed)):
-            self._kept.move_to_end(key)
             return found
         side = self._sides[place]
         read = typed(side, reading, self._limits) if found is None else found.typed
@@ -133,7 +134,7 @@ class Passes:
             kept = opened.enter_context(recorded(side.encoder))
             said = self._run(read, batch)
         made = Pass(read, batch, said, 0, tap.taken(read) if since == 0 else None, kept)
-        self._keep(key, made)
+        self.kept.put(key, made)
         return made
 
     def _changed(self, place: int, before: Pass, parts: Parts, *, maps: bool) -> Pass:
@@ -166,14 +167,9 @@ class Passes:
             return None
         return answer(read, read.asked.run(batch), batch)
 
-    def _keep(self, key: Any, made: Pass) -> None:
-        self._kept[key] = made
-        total = sum(each.size for each in self._kept.values())
-        while total > self._room and len(self._kept) > 1:
-            total -= self._kept.popitem(last=False)[1].size
 
-
-def _key(reading: Reading) -> Any:
+def key_of(reading: Reading) -> Hashable:
+    """What readings share that are the same."""
     return reading.text, reading.pair, tuple(reading.choices)
 
 

@@ -92,7 +92,7 @@ class StoreFacts:
 
     def _of_heads(self, place: int) -> Iterator[tuple[_Answer, head_facts.FactRows]]:
         """What answers say of a checkpoint's heads, as their questions declare it."""
-        record = self._sides[place].opened.record
+        record = self._sides[place].record
         for answer in self._answers[place]:
             for fact in answer.question.card or ():
                 if isinstance(fact, HeadFact):
@@ -118,7 +118,7 @@ def _source(answer: _Answer) -> str:
 
 
 def _speaks_of(side: Side, answer: _Answer) -> bool:
-    record = side.opened.record
+    record = side.record
     if any(isinstance(fact, HeadFact) and "checkpoint" in fact.by for fact in answer.question.card or ()):
         return any(one.is_same(record) for one in answer.result.models.values())
     trained = record.trained_on

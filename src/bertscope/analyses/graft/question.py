@@ -66,7 +66,7 @@ graft = Question(
     config=GraftConfig,
     inputs={"base": MODEL, "model": MODEL, "task": TASK},
     scoring=Scoring(),
-    version=2,
+    version=3,
     main="enough_half",
     numbers={
         "score": "score of the tuned model",
