@@ -14,18 +14,8 @@ import pytest
 pytest.importorskip("fastapi")
 
 from live_page import (  # noqa: F401
-    NEEDS_CHROMIUM,
-    TEXT,
-    browser,
-    checkpoints,
-    explorer,
-    given,
-    read,
-    server,
-    settled,
-    shown,
-    visit,
-)
+    NEEDS_CHROMIUM, TEXT, browser, checkpoints, explorer, given, read, server, settled, shown, visit,
+)  # fmt: skip
 
 pytestmark = NEEDS_CHROMIUM
 CLOSE = 1e-5

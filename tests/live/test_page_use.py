@@ -9,18 +9,8 @@ import pytest
 pytest.importorskip("fastapi")
 
 from live_page import (  # noqa: F401
-    NEEDS_CHROMIUM,
-    TEXT,
-    browser,
-    checkpoints,
-    explorer,
-    given,
-    read,
-    server,
-    settled,
-    shown,
-    visit,
-)
+    NEEDS_CHROMIUM, TEXT, browser, checkpoints, explorer, given, read, server, settled, shown, visit,
+)  # fmt: skip
 from planted_page import HOSTILE
 
 pytestmark = NEEDS_CHROMIUM

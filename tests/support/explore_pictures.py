@@ -21,7 +21,7 @@ MOST = 1_500_000
 
 
 def settle(page: Any) -> None:
-    page.locator("body[data-settled=true]").wait_for()
+    page.locator("body[data-settled=true] .head-card[aria-busy=false]").wait_for()
     page.mouse.move(2, 2)
     page.wait_for_timeout(250)
 
@@ -90,6 +90,7 @@ def compared(page: Any) -> None:
 
 def by_the_store(page: Any) -> None:
     page.get_by_role("button", name="Clear all").click()
+    page.locator("[data-sets=shown][value='0']").check()
     options = page.locator("#colour option").evaluate_all("(all) => all.map((one) => [one.value, one.textContent])")
     page.locator("#colour").select_option(next(value for value, words in options if words.startswith("ablate")))
     page.get_by_role("button", name="Switch to dark colours").click()

@@ -29,18 +29,22 @@ export function cardView(element, about, store, toggle) {
     const [layer, head] = store.now.head.split(".").map(Number);
     if (drawn === key()) return;
     drawn = key();
+    element.setAttribute("aria-busy", "true"); // what is shown is still the last head's
     if (!has(about.checkpoints[model()], part())) {
       facts.replaceChildren();
       status.textContent = `${about.checkpoints[model()].name} has no such head.`;
+      element.setAttribute("aria-busy", "false");
       return;
     }
     try {
       const told = await ask("head", { layer, head, model: model() });
-      facts.replaceChildren(...told.facts.map(({ label, value, note }) => make("div", {}, make("dt", {}, make("bdi", {}, label)), make("dd", {}, make("span", { class: "value" }, make("bdi", {}, value)), note ? make("span", { class: "among" }, make("bdi", {}, note)) : ""))));
+      facts.replaceChildren(...told.facts.map(({ label, value, note }) => make("div", {}, make("dt", {}, make("bdi", {}, label)), make("dd", {}, make("span", { class: "value" }, make("bdi", {}, value)), " ", note ? make("span", { class: "among" }, make("bdi", {}, note)) : ""))));
       status.replaceChildren(...(two ? [make("span", { class: `badge of-${model()}` }, LETTERS[model()]), " ", make("bdi", {}, about.checkpoints[model()].name), " "] : []), told.facts.length ? "" : "Nothing is stored of it. With --store, what was measured of each head is here.");
+      element.setAttribute("aria-busy", "false");
     } catch (error) {
       if (error instanceof Dropped) return;
       drawn = "";
+      element.setAttribute("aria-busy", "false");
       facts.replaceChildren();
       status.textContent = error.message;
     }

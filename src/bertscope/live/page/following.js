@@ -5,6 +5,8 @@ import { LETTERS } from "./parts.js";
 import { Dropped, latest, Refused } from "./server.js";
 import { changesOf, readingOf, same, unchanged } from "./store.js";
 
+const PAUSE = 250; // milliseconds
+
 const asked = (state) => [readingOf(state), changesOf(state)];
 
 export function follower(about, store, views) {
@@ -57,7 +59,7 @@ export function follower(about, store, views) {
     const models = alike ? maps.map((each) => each.maps) : [maps[0].maps];
     const tokens = look.seen[0].tokens;
     shown.data = { tokens: tokens.map((token) => token.text), inText: tokens.map((token) => Math.min(token.side, 1)) /* candidates count on */, pair: tokens.some((token) => token.side > 0), step, palettes: about.palettes, models, difference: "difference: B less A" };
-    drawHead();
+    requestAnimationFrame(() => requestAnimationFrame(drawHead)); // after all heads: one frame isn't held for both
   }
   function drawHead() {
     if (shown?.data) one.show(shown.data, ...store.now.head.split(".").map(Number));
@@ -105,6 +107,8 @@ export function follower(about, store, views) {
       const maps = await unpacked(state, look);
       if (mine !== turn) return;
       drawMaps(look, maps);
+      await new Promise((done) => { setTimeout(done, PAUSE); }); // who switches on and on waits for no explanation
+      if (mine !== turn) return;
       await explain();
       if (mine === turn) await Promise.all([compareAll(), patch()]);
     } catch (error) {
