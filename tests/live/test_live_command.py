@@ -144,6 +144,7 @@ def test_it_says_where_it_is_and_what_to_do(command, fake):
     assert (code, err) == (0, "open it in a browser; Ctrl+C ends it\n")
     assert out.startswith("http://127.0.0.1:") and len(out.partition("#token=")[2].strip()) >= 40
     assert fake == [(("pocket", "other", None), {"store": None})]
+    assert command("-q", "explore", "pocket")[2] == ""
 
 
 def test_the_store_of_this_folder_is_taken_where_there_is_one(command, fake, tmp_path):

@@ -158,7 +158,7 @@ def test_a_full_queue_says_busy_at_once(client, server, fake):
         one.close()
 
 
-def test_who_leaves_isnt_answered(client, server, fake):
+def test_who_leaves_isnt_answered(client, server, fake, capsys):
     held = client.post_on("look", json.dumps(look("slow")).encode())
     assert fake.entered.wait(5)
     leaving = client.post_on("look", json.dumps(look("left")).encode())
@@ -169,6 +169,7 @@ def test_who_leaves_isnt_answered(client, server, fake):
     fake.go.set()
     assert staying.recv(12) == b"HTTP/1.1 200"
     assert fake.calls == ["look slow", "look stayed"]
+    assert capsys.readouterr().err == "", "to leave is no bug"
     for one in (held, staying):
         one.close()
 

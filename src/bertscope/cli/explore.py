@@ -15,6 +15,7 @@ from cyclopts import Parameter
 
 from bertscope.cli.options import STORE
 from bertscope.core.errors import UserError
+from bertscope.core.progress import verbosity
 from bertscope.data.options import DataOptions, TaskOptions
 
 _OTHERS = (
@@ -80,7 +81,8 @@ def explore(
             if not is_this_machine(host):
                 print(_OTHERS.format(host=host), file=sys.stderr)
             print(server.url, flush=True)
-            print("open it in a browser; Ctrl+C ends it", file=sys.stderr, flush=True)
+            if verbosity() != "quiet":
+                print("open it in a browser; Ctrl+C ends it", file=sys.stderr, flush=True)
             if open and on_a_terminal():
                 import webbrowser
 
