@@ -27,6 +27,7 @@ NAMES = {
     "representations": "RSA beside rsatoolbox, and the geometry of 100,000 words",
     "probe": "linear probes of all layers",
     "shrink": "fine-tuned models cut to be twice as fast, beside plain alternatives (needs --tuned)",
+    "live": "the live page over HTTP: a head switched off, twenty clients, and opening it",
     "scale": "absolute times at bert-base's size (needs a GPU)",
 }
 

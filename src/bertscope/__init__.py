@@ -73,6 +73,7 @@ _PUBLIC = {
     "bertscope.study.run": "run_study",
     "bertscope.study.runner": "run_steps",
     "bertscope.report.build": "build_report",
+    "bertscope.live.notebook": "Exploration explore",
 }
 """Where the public names are, room by room."""
 _WHERE = {name: module for module, names in _PUBLIC.items() for name in names.split()}

@@ -57,6 +57,8 @@ from bertscope.experiments.scratch.question import ScratchConfig as ScratchConfi
 from bertscope.experiments.shrink.measure import Shrunk
 from bertscope.experiments.shrink.question import ShrinkConfig as ShrinkConfig
 from bertscope.experiments.truncate.question import TruncateConfig as TruncateConfig
+from bertscope.live.notebook import Exploration as Exploration
+from bertscope.live.notebook import explore as explore
 from bertscope.models.encoder import Encoder as Encoder
 from bertscope.models.load import load as load
 from bertscope.models.observe import observe as observe

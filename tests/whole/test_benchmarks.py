@@ -50,7 +50,14 @@ def test_memory_is_told_for_every_size(written):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "memory"])
+def test_the_live_page_is_measured(written):
+    switched, loaded, *_ = written["benchmarks"]["live"]
+    assert switched["figures"]["tokens"] == 30 and switched["claims"][0]["measured"] > 0
+    assert loaded["figures"]["answered"] > 0 and loaded["figures"]["wrong"] == 0 and loaded["figures"]["other"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"memory", "live"}])
 def test_benchmark_completes_and_its_variants_agree(written, name):
     if name == "training" and find_spec("accelerate") is None:
         assert "accelerate" in written["skipped"][name]

@@ -64,17 +64,18 @@ def mentioned(paths: Iterable[Path]) -> set[str]:
 
 
 def test_what_the_package_imports_is_declared():
-    assert distributions(imported(FILES)) - declared() - declared("deploy", "cluster") == set()
+    assert distributions(imported(FILES)) - declared() - declared("deploy", "cluster", "live") == set()
 
 
 def test_what_the_tests_import_is_declared():
-    everything = declared() | declared("test", "deploy", "cluster")
+    everything = declared() | declared("test", "deploy", "cluster", "live")
     assert distributions(imported([*TESTS, *BENCHMARKS])) - everything == set()
 
 
 def test_what_is_declared_is_used():
     used = distributions(mentioned(FILES))
-    assert declared() | declared("deploy", "cluster") <= used | {"dask"}  # Dask is there for its `distributed`
+    extras = declared("deploy", "cluster", "live")
+    assert declared() | extras <= used | {"dask"}  # Dask is there for its `distributed`
     assert declared("test") - PLUGINS <= distributions(mentioned([*TESTS, *BENCHMARKS]))
     assert not declared() & declared("test"), "what is there at run time needn't be declared for tests"
 
@@ -82,4 +83,4 @@ def test_what_is_declared_is_used():
 def test_what_is_declared_is_pinned():
     lines = (HERE / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = {canonicalize_name(Requirement(line).name) for line in lines if line and not line.startswith("#")}
-    assert declared() | declared("test", "deploy", "cluster", "lint") <= pins
+    assert declared() | declared("test", "deploy", "cluster", "live", "lint") <= pins

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,9 +14,10 @@ from cyclopts import App, CycloptsError, Group, Parameter
 
 from bertscope import __version__
 from bertscope.cli.options import default_in_words
+from bertscope.core.bug_log import write_bug
 from bertscope.core.console import Console
 from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, BugError, UserError, refused_by_system
-from bertscope.core.harmless import harmless, harmless_output, is_utf8, one_line
+from bertscope.core.harmless import harmless_output, is_utf8, one_line
 from bertscope.core.progress import telling, verbosity
 from bertscope.core.registry import QUESTIONS, find
 
@@ -51,6 +51,7 @@ _OWN = {"claims": "bertscope.cli.claims:claims"}
 _COMMANDS = (
     ("demo", "demo:demo", "Try everything once on the built-in model and language.", _START),
     ("inspect", "inspect:inspect", "What is going on in a model, and what to do about it.", _START),
+    ("explore", "explore:explore", "A sentence, two models, parts to switch off, live.", _START),
     ("data", "data:data", "What a data set holds: describe, show or write it.", _START),
     ("study", "study:study", "Run many questions from one file.", _START),
     ("convert", "convert:convert", "Turn pickled weights into safetensors.", _START),
@@ -149,15 +150,16 @@ def _errors_in_one_line() -> Iterator[None]:
         if refused := refused_by_system(error):
             _leave(refused, EXIT_USER)
         trace = traceback.format_exc()
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="bertscope-", suffix=".log", delete=False, encoding="utf-8"
-        ) as log:
-            log.write(harmless(f"{' '.join(sys.argv)}\n{trace}"))
-        _leave_with_bug(f"{type(error).__name__}: {error}", trace, Path(log.name))
+        _leave_with_bug(f"{type(error).__name__}: {error}", trace, write_bug(trace, " ".join(sys.argv)))
 
 
 _COLUMNS = "--slice"  # of how data is read, which every question takes
-_SEVERAL = {"data": ("--words", _COLUMNS), "train-patterns": (_COLUMNS,), "report": ("--format",)}
+_SEVERAL = {
+    "data": ("--words", _COLUMNS),
+    "train-patterns": (_COLUMNS,),
+    "report": ("--format",),
+    "explore": (_COLUMNS,),
+}
 """The options of other commands than questions that take several values."""
 
 

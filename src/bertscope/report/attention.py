@@ -14,7 +14,10 @@ from bertscope.report.packed import script_json
 from bertscope.report.scripting import allowed, joined
 from bertscope.report.templates import HERE, rendered
 
-SCRIPTS = ("base", *(f"attention/{name}" for name in ("maps", "colours", "grid", "matrix", "lines", "view", "page")))
+SCRIPTS = (
+    "base",
+    *(f"attention/{name}" for name in ("maps", "colours", "grid", "matrix", "lines", "head", "view", "page")),
+)
 """The view's scripts, each after those that it imports."""
 MARK = 'name="generator" content="bertscope'
 """By this a page is known as ours, and may be replaced."""

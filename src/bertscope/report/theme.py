@@ -82,7 +82,7 @@ def config(*, dark: bool = False) -> dict[str, Any]:
 
 def palettes() -> dict[str, dict[str, Any]]:
     """The colours of both themes that are drawn with outside of charts."""
-    used = ("surface", "ink", "muted", "grid", "sequential", "diverging")
+    used = ("surface", "ink", "muted", "grid", "category", "sequential", "diverging")
     return {name: {one: c[one] for one in used} for name, c in (("light", _LIGHT), ("dark", _DARK))}
 
 

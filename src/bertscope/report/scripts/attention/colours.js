@@ -19,19 +19,30 @@ export function shade(weight, top, signed) {
   return Math.round(signed ? 127.5 + 127.5 * Math.sign(weight) * strength : 255 * strength);
 }
 
-// A map as a picture, a pixel for each cell; `weightAt` is asked for the cell of a row and a column.
-export function paint(canvas, n, scale, top, signed, weightAt, mask = null) {
-  canvas.width = n;
-  canvas.height = n;
+// A map as a picture, a pixel for each cell. `turned`: the weights are by keys and then by queries. All cells of all heads
+// are painted at once where a page shows a grid: what can be done once for all of them is.
+const inks = new WeakMap(); // of a scale, as pixels
+
+function inkOf(scale) {
+  if (!inks.has(scale)) inks.set(scale, new Uint32Array(new Uint8Array(scale.flatMap((colour) => [...colour, 255])).buffer));
+  return inks.get(scale);
+}
+
+export function paint(canvas, n, scale, top, signed, weights, { mask = null, turned = false } = {}) {
+  if (canvas.width !== n || canvas.height !== n) [canvas.width, canvas.height] = [n, n];
   const context = canvas.getContext("2d");
   const image = context.createImageData(n, n);
-  for (let at = 0; at < n * n; at++) {
-    if (mask && !mask[at]) continue;
-    const colour = scale[shade(weightAt(at), top, signed)];
-    image.data[4 * at] = colour[0];
-    image.data[4 * at + 1] = colour[1];
-    image.data[4 * at + 2] = colour[2];
-    image.data[4 * at + 3] = 255;
+  const pixels = new Uint32Array(image.data.buffer);
+  const ink = inkOf(scale);
+  const [middle, reach] = signed ? [127.5, 127.5] : [0, 255];
+  for (let row = 0; row < n; row++) {
+    for (let column = 0; column < n; column++) {
+      const at = row * n + column;
+      if (mask && !mask[at]) continue;
+      const share = weights[turned ? column * n + row : at] / top;
+      const level = middle + (share < 0 ? -reach * Math.sqrt(share < -1 ? 1 : -share) : reach * Math.sqrt(share > 1 ? 1 : share)); // as `shade`
+      pixels[at] = ink[(level + 0.5) | 0];
+    }
   }
   context.putImageData(image, 0, 0);
 }

@@ -4,14 +4,15 @@ import { paint } from "./colours.js";
 
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
-// `choose(layer, head)` is called with the head that the reader goes to. Gives `draw` and `mark`.
-export function headGrid(element, shape, choose) {
+// `choose(layer, head, event)` is called with the head that the reader goes to. `beside` are columns after the heads':
+// `{ name, title, cell(layer) }`. Gives `draw`, `mark` and `dress`.
+export function headGrid(element, shape, choose, beside = []) {
   const buttons = new Map(); // "layer.head" -> its button
   const most = Math.max(...shape);
   const corner = make("span", { class: "corner", "aria-hidden": "true" });
   const across = Array.from({ length: most }, (_, head) => make("span", { class: "across", "aria-hidden": "true" }, head + 1));
   element.style.setProperty("--heads", most);
-  element.replaceChildren(corner, ...across);
+  element.replaceChildren(corner, ...across, ...beside.map(({ name, title }) => make("span", { class: "across beside", title }, name)));
   shape.forEach((heads, at) => {
     element.append(make("span", { class: "down", "aria-hidden": "true" }, at + 1));
     for (let head = 1; head <= most; head++) {
@@ -24,6 +25,7 @@ export function headGrid(element, shape, choose) {
       buttons.set(`${at + 1}.${head}`, button);
       element.append(button);
     }
+    element.append(...beside.map(({ cell }) => cell(at + 1)));
   });
 
   const placeOf = (button) => button.dataset.head.split(".").map(Number);
@@ -35,16 +37,16 @@ export function headGrid(element, shape, choose) {
     }
     return undefined;
   };
-  element.addEventListener("click", ({ target }) => {
-    const button = target.closest("[data-head]");
-    if (button) choose(...placeOf(button));
+  element.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-head]");
+    if (button) choose(...placeOf(button), event);
   });
   element.addEventListener("keydown", (event) => {
     const button = event.target.closest("[data-head]");
     const to = button && STEPS[event.key] && next(placeOf(button), STEPS[event.key]);
     if (!to) return;
     event.preventDefault();
-    choose(...placeOf(to));
+    choose(...placeOf(to), event);
     to.focus();
   });
 
@@ -55,11 +57,20 @@ export function headGrid(element, shape, choose) {
         const levels = levelsOf(...placeOf(button));
         const canvas = button.firstChild;
         canvas.hidden = !levels;
-        if (levels) paint(canvas, n, scale, top, signed, (at) => levels[(at % n) * n + Math.floor(at / n)]);
+        if (levels) paint(canvas, n, scale, top, signed, levels, { turned: true });
       }
       element.dataset.small = n < 40;
     },
     heads: [...buttons.values()].map(placeOf),
+    // `how(layer, head)` gives a head's name, the colour of its edge (or null), and what its `data-` attributes say.
+    dress(how) {
+      for (const button of buttons.values()) {
+        const { name, edge, ...said } = how(...placeOf(button));
+        button.setAttribute("aria-label", name);
+        button.style.setProperty("--edge", edge ?? "transparent");
+        Object.assign(button.dataset, said);
+      }
+    },
     mark(layer, head) {
       for (const [name, button] of buttons) {
         const chosen = name === `${layer}.${head}`;

@@ -1,11 +1,15 @@
 // Attention maps: unpacked from what a page holds, and read by layer and head, counted from 1.
 export async function unpackLevels(base64, wide) {
-  const packed = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const letters = atob(base64);
+  const packed = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at++) packed[at] = letters.charCodeAt(at);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   if (!wide) return bytes;
   const half = bytes.length / 2; // the higher bytes of all levels, then the lower ones
-  return Uint16Array.from({ length: half }, (_, at) => (bytes[at] << 8) | bytes[half + at]);
+  const levels = new Uint16Array(half);
+  for (let at = 0; at < half; at++) levels[at] = (bytes[at] << 8) | bytes[half + at];
+  return levels;
 }
 
 // One checkpoint's maps. `shape` is how many heads each layer has; `levels` are all heads' maps end to end, each by keys

@@ -31,8 +31,8 @@ export function drawMatrix({ weights, tokens, top, signed, scale, theme, mask, v
     }
   } else {
     const canvas = document.createElement("canvas");
-    paint(canvas, n, scale, top, signed, (at) => weights[at], mask);
-    svg.append(make("image", { x: words, y: words, width: side, height: side, href: canvas.toDataURL(), style: "image-rendering: pixelated", preserveAspectRatio: "none" }));
+    paint(canvas, n, scale, top, signed, weights, { mask });
+    svg.append(make("image", { x: words, y: words, width: side, height: side, href: canvas.toDataURL(), "image-rendering": "pixelated", preserveAspectRatio: "none" }));
   }
   tokens.forEach((token, at) => {
     if (at % every) return;

@@ -1,53 +1,31 @@
-// The view of one text's attention: the grid of all heads, and the chosen one as a matrix or as lines; of two
-// checkpoints both, and their difference. Any number of views can stand in one document.
-import { download, make } from "../base.js";
-import { hex, scaleOf, shade, written } from "./colours.js";
+// All heads and one of them, each with what chooses how it is drawn.
+import { make } from "../base.js";
+import { scaleOf, written } from "./colours.js";
 import { headGrid } from "./grid.js";
-import { drawLines } from "./lines.js";
-import { differenceOf, largest, maskOf } from "./maps.js";
-import { drawMatrix } from "./matrix.js";
-
-const BETWEEN = { all: "all tokens", "first-second": "first text → second", "second-first": "second text → first", "first-first": "within the first text", "second-second": "within the second text" };
-const KEYS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-let views = 0; // names of radio buttons are the document's
+import { headView, radio } from "./head.js";
+import { largest } from "./maps.js";
 
 // `data`: tokens, inText (0, 1, -1 for special tokens), pair, step, palettes, models (Maps, one or two). `theme()` gives
 // "light" or "dark", `chosen(layer, head)` is told of every choice. Gives `show(layer, head)` and `draw()`.
 export function attentionView(element, data, { theme, chosen = () => {} }) {
   const { tokens, models, step } = data;
   const n = tokens.length;
-  const both = models.length > 1;
-  const number = ++views;
-  const now = { layer: 0, head: 0, as: "matrix", grid: "0", between: "all", special: true, own: true, cell: null, token: null };
+  const now = { layer: 0, head: 0, grid: "0" };
   const shape = Array.from({ length: Math.max(...models.map((one) => one.shape.length)) }, (_, layer) => Math.max(...models.map((one) => one.shape[layer] ?? 0)));
 
-  const radio = (name, label, values) => make("fieldset", { class: "choice" }, make("legend", {}, label), ...Object.entries(values).map(([value, words]) =>
-    make("label", {}, make("input", { type: "radio", name: `${name}-${number}`, "data-sets": name, value, checked: String(now[name]) === value ? "" : null }), make("span", {}, make("bdi", {}, words)))));
-  const tick = (name, words) => make("label", { class: "tick" }, make("input", { type: "checkbox", "data-sets": name, checked: now[name] ? "" : null }), words);
-  const gridChoice = both ? [radio("grid", "Shown", { 0: models[0].name, 1: models[1].name, difference: "difference" })] : [];
+  const gridChoice = models.length > 1 ? [radio("grid", "Shown", { 0: models[0].name, 1: models[1].name, difference: "difference" }, now.grid)] : [];
   const cells = make("div", { class: "heads", role: "group", "aria-label": "All heads, layers down and heads across" });
   const scaleNote = make("p", { class: "keys" });
-  const title = make("h2", { "aria-live": "polite" });
-  const between = make("select", { "data-sets": "between", "aria-label": "Between which texts" }, ...Object.entries(BETWEEN).map(([value, words]) => make("option", { value }, words)));
-  const save = make("button", { type: "button" }, "Save SVG");
-  const controls = make("div", { class: "controls" }, radio("as", "As", { matrix: "matrix", lines: "lines" }), ...(data.pair ? [between] : []), tick("special", "special tokens"), tick("own", "colours to the largest weight"), save);
-  const told = make("p", { class: "told", "aria-live": "polite" });
-  const panels = make("div", { class: "panels" });
-  const keys = make("p", { class: "keys" }, "Arrow keys go from head to head in the grid, and from cell to cell or token to token in a head; Escape lets go.");
+  const all = make("section", { class: "all", "aria-label": "All heads" }, ...gridChoice, cells, scaleNote);
+  const one = make("section", { class: "one", "aria-label": "One head" });
   element.dataset.models = models.length;
-  element.replaceChildren(
-    make("section", { class: "all", "aria-label": "All heads" }, ...gridChoice, cells, scaleNote),
-    make("section", { class: "one", "aria-label": "One head" }, title, controls, told, panels, keys),
-  );
+  element.replaceChildren(all, one);
   const grid = headGrid(cells, shape, show);
-  let drawn = []; // { name, weights, signed, drawing, figure } of each panel
-
-  const palette = () => data.palettes[theme()];
-  const scales = () => ({ even: scaleOf(palette().sequential), signed: scaleOf(palette().diverging) });
+  const view = headView(one, { theme });
 
   function drawGrid() {
     const signed = now.grid === "difference";
-    const { even, signed: two } = scales();
+    const palette = data.palettes[theme()];
     const levels = (layer, head) => {
       if (!signed) return models[now.grid].has(layer, head) ? models[now.grid].levelsOf(layer, head) : null;
       if (models[0].shape[layer - 1] !== models[1].shape[layer - 1]) return null;
@@ -57,190 +35,23 @@ export function attentionView(element, data, { theme, chosen = () => {} }) {
     // One scale for all heads, so that they can be compared; half of them reach its end.
     const tops = grid.heads.map((place) => levels(...place)).filter(Boolean).map((one) => largest(one)).sort((one, other) => one - other);
     const top = Math.max(1, tops[tops.length >> 1] ?? 1);
-    grid.draw(n, signed ? two : even, top, signed, levels);
+    grid.draw(n, scaleOf(signed ? palette.diverging : palette.sequential), top, signed, levels);
     scaleNote.textContent = `Layers down, heads across; one scale of colours, whose end is at ${written(top * step, step, signed).replace("+", "±")}.`;
   }
 
-  function contents() {
-    const { layer, head } = now;
-    const found = models.map((one) => ({ name: one.name, weights: one.weights(layer, head), signed: false }));
-    const missing = (one) => `${one.name} has no head ${head} in layer ${layer}.`;
-    for (const one of found) if (!one.weights) one.instead = missing(one);
-    if (both) {
-      const weights = differenceOf(...models, layer, head);
-      const instead = "Heads are counted in each model by itself: where a layer lost some in one of the two, which is which isn't known.";
-      found.push({ name: "difference: the second less the first", weights, signed: true, instead: weights ? null : instead });
-    }
-    return found;
-  }
-
-  function optionsOf(one, top, more = {}) {
-    const { even, signed } = scales();
-    const mask = maskOf(data.inText, now.between, now.special);
-    return { weights: one.weights, tokens, top, signed: one.signed, scale: one.signed ? signed : even, theme: palette(), mask, ...more };
-  }
-
-  function topsOf(found) {
-    const mask = maskOf(data.inText, now.between, now.special);
-    const most = (some) => (now.own ? Math.max(step, ...some.filter((one) => one.weights).map((one) => largest(one.weights, mask))) : 1);
-    return { even: most(found.filter((one) => !one.signed)), signed: most(found.filter((one) => one.signed)) };
-  }
-
-  function drawHead() {
-    title.textContent = `Layer ${now.layer}, head ${now.head}`;
-    const found = contents();
-    const tops = topsOf(found);
-    const draw = now.as === "matrix" ? drawMatrix : drawLines;
-    const room = roomOf();
-    drawn = found.map((one) => {
-      const caption = make("figcaption", { title: one.name }, make("bdi", {}, one.name));
-      if (!one.weights) return { ...one, figure: make("figure", { class: "missing" }, caption, make("p", {}, one.instead)) };
-      const top = one.signed ? tops.signed : tops.even;
-      const drawing = draw(optionsOf(one, top, { room }));
-      const name = `${now.as === "matrix" ? "Matrix" : "Lines"} of layer ${now.layer}, head ${now.head}: ${one.name}`;
-      for (const [key, value] of Object.entries({ tabindex: 0, role: "img", "aria-label": name })) drawing.svg.setAttribute(key, value);
-      const figure = make("figure", {}, ...(both ? [caption] : []), drawing.svg, now.as === "matrix" ? legend(one.signed, top) : strongest(one, top, drawing));
-      figure.style.width = `${drawing.svg.getAttribute("width")}px`; // a long name doesn't widen it
-      return { ...one, drawing, figure };
-    });
-    panels.replaceChildren(...drawn.map((one) => one.figure));
-    panels.dataset.as = now.as;
-    point();
-  }
-
-  // How wide a panel may be: three side by side, two, or one.
-  let width = 0;
-  function roomOf() {
-    width = panels.clientWidth || 640;
-    const columns = both ? (width >= 900 ? 3 : width >= 560 ? 2 : 1) : 1;
-    return Math.min(both ? 460 : 700, (width - 24 * (columns - 1)) / columns);
-  }
-
-  const strongest = (one, top, { faint }) => make("p", { class: "keys" }, `Strongest: ${written(top, step, one.signed).replace("+", "±")}. Lines under ${Number(faint.toPrecision(2))} are drawn when their token is pointed at.`);
-
-  function legend(signed, top) {
-    const scale = signed ? scales().signed : scales().even;
-    const ends = signed ? [-top, 0, top] : [0, top / 16, top / 4, top];
-    const bar = make("span", { class: "bar" });
-    bar.style.background = `linear-gradient(to right, ${Array.from({ length: 17 }, (_, at) => hex(scale[at * 15.9375 | 0])).join(", ")})`;
-    const ticks = ends.map((end) => {
-      const tick = make("span", {}, signed ? (end ? written(end, step, true) : "0") : String(Number(end.toPrecision(2))));
-      tick.style.left = `${(100 * shade(end, top, signed)) / 255}%`;
-      return tick;
-    });
-    return make("div", { class: "legend", "aria-hidden": "true" }, bar, make("span", { class: "ticks" }, ...ticks));
-  }
-
-  // Points all panels at the same cell or token, and says in words what is there.
-  function point() {
-    const at = now.as === "matrix" ? now.cell : now.token;
-    for (const one of drawn) one.drawing?.point(at);
-    told.replaceChildren(...(at ? (now.as === "matrix" ? cellInWords(at) : tokenInWords(at)) : ["Point at a cell or a token, or go there with the keyboard."]));
-    if (!at && drawn[0].weights) told.replaceChildren("Largest: ", ...largestInWords(drawn[0]));
-  }
-
-  const named = (at) => make("b", {}, make("bdi", {}, tokens[at]));
-  const value = (one, at) => make("span", { class: "value" }, written(one.weights[at], step, one.signed));
-  const values = (at) => drawn.filter((one) => one.weights).flatMap((one) => [" ", ...(both ? [make("span", { class: "of" }, one.signed ? "difference" : make("bdi", {}, one.name)), " "] : []), value(one, at)]);
-  function cellInWords({ query, key }) {
-    return [named(query), " attends to ", named(key), ":", ...values(query * n + key)];
-  }
-  function tokenInWords({ side, token }) {
-    const mask = maskOf(data.inText, now.between, now.special);
-    const cells = tokens.map((_, at) => (side ? at * n + token : token * n + at)).filter((at) => !mask || mask[at]);
-    const most = (one) => [...cells].sort((a, b) => one.weights[b] - one.weights[a]).slice(0, 3).flatMap((at, place) => [place ? ", " : " ", named(side ? Math.floor(at / n) : at % n), " ", value(one, at)]);
-    const shown = drawn.filter((one) => one.weights && !one.signed);
-    const ends = shown.flatMap((one) => [...(both ? [" ", make("span", { class: "of" }, make("bdi", {}, one.name))] : []), ...most(one)]);
-    return [named(token), side ? " gets most from" : " attends most to", ...(cells.length ? ends : [" nothing that is shown"])];
-  }
-  function largestInWords(one) {
-    const mask = maskOf(data.inText, now.between, now.special);
-    let best = -1;
-    one.weights.forEach((weight, at) => { if ((!mask || mask[at]) && (best < 0 || weight > one.weights[best])) best = at; });
-    return best < 0 ? ["nothing is shown"] : cellInWords({ query: Math.floor(best / n), key: best % n });
-  }
-
   function show(layer, head) {
-    if (!models.some((one) => one.has(layer, head))) return false;
+    if (!models.some((model) => model.has(layer, head))) return false;
     [now.layer, now.head] = [layer, head];
     grid.mark(layer, head);
-    drawHead();
+    view.show(data, layer, head);
     chosen(layer, head);
     return true;
   }
 
-  function moveTo(at) {
-    const [name, old] = now.as === "matrix" ? ["cell", now.cell] : ["token", now.token];
-    if (JSON.stringify(old) === JSON.stringify(at)) return;
-    now[name] = at;
-    point();
-  }
-
-  const panelOf = (target) => drawn.find((one) => one.drawing?.svg.contains(target));
-  const under = ({ target, clientX, clientY }) => {
-    const drawing = panelOf(target)?.drawing;
-    return drawing ? (drawing.cellAt ?? drawing.tokenAt)(clientX, clientY) : null;
-  };
-  panels.addEventListener("pointermove", (event) => moveTo(under(event)));
-  panels.addEventListener("pointerdown", (event) => moveTo(under(event)));
-  panels.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse" && !panelOf(document.activeElement)) moveTo(null); });
-  panels.addEventListener("focusin", ({ target }) => {
-    if (!panelOf(target)) return;
-    if (now.as === "matrix") moveTo(now.cell ?? { query: 0, key: 0 });
-    else moveTo(now.token ?? { side: 0, token: 0 });
-  });
-  panels.addEventListener("focusout", () => moveTo(null));
-  panels.addEventListener("keydown", (event) => {
-    if (!panelOf(event.target)) return;
-    if (event.key === "Escape") event.target.blur();
-    const keys = KEYS[event.key];
-    if (!keys) return;
-    event.preventDefault();
-    const [down, right] = keys;
-    const within = (place) => Math.max(0, Math.min(n - 1, place));
-    if (now.as === "matrix") {
-      const { query, key } = now.cell ?? { query: 0, key: -right };
-      moveTo({ query: within(query + down), key: within(key + right) });
-    } else {
-      const { side, token } = now.token ?? { side: 0, token: 0 };
-      moveTo({ side: right ? (right > 0 ? 1 : 0) : side, token: within(token + down) });
-    }
-  });
-  element.addEventListener("change", ({ target }) => {
-    const name = target.dataset.sets;
-    if (!name) return;
-    now[name] = target.type === "checkbox" ? target.checked : target.value;
-    if (name === "grid") drawGrid();
-    else drawHead();
-  });
-  new ResizeObserver(() => { if (now.layer && Math.abs(panels.clientWidth - width) > 8) drawHead(); }).observe(panels);
-  save.addEventListener("click", () => {
-    download(`layer-${now.layer}-head-${now.head}-${now.as}.svg`, new Blob([exported()], { type: "image/svg+xml" }));
+  all.addEventListener("change", ({ target }) => {
+    now.grid = target.value;
+    drawGrid();
   });
 
-  // The shown head as one file: its panels side by side, each under its name.
-  function exported() {
-    const shown = drawn.filter((one) => one.weights);
-    const tops = topsOf(shown);
-    const draw = now.as === "matrix" ? drawMatrix : drawLines;
-    const svgs = shown.map((one) => draw(optionsOf(one, one.signed ? tops.signed : tops.even, { vector: true, room: 640 })).svg);
-    const [gap, head] = [24, 56];
-    const widths = svgs.map((svg) => Number(svg.getAttribute("width")));
-    const width = widths.reduce((sum, one) => sum + one + gap, gap);
-    const height = Math.max(...svgs.map((svg) => Number(svg.getAttribute("height")))) + head + gap;
-    const { surface, ink } = palette();
-    const whole = make("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height, "font-family": "system-ui, sans-serif" });
-    const name = `Layer ${now.layer}, head ${now.head}`;
-    whole.append(make("title", {}, `${name}: ${shown.map((one) => one.name).join(", ")}`), make("rect", { width, height, fill: surface }), make("text", { x: gap, y: 24, fill: ink, "font-size": 15, "font-weight": 600 }, name));
-    let x = gap;
-    svgs.forEach((svg, at) => {
-      svg.setAttribute("x", x);
-      svg.setAttribute("y", head);
-      whole.append(make("text", { x, y: 46, fill: ink, "font-size": 12 }, shown[at].name), svg);
-      x += widths[at] + gap;
-    });
-    return new XMLSerializer().serializeToString(whole);
-  }
-
-  return { show, draw() { drawGrid(); if (now.layer) drawHead(); }, first: () => [shape.findIndex((heads) => heads) + 1, 1], exported };
+  return { show, draw() { drawGrid(); view.draw(); }, first: () => [shape.findIndex((heads) => heads) + 1, 1], exported: view.exported };
 }
