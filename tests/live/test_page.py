@@ -1,6 +1,6 @@
 """The live page in Chromium: what it shows is what the library gives."""
 
-# ruff: noqa: F811 (fixtures are imported, and are the arguments of tests)
+# ruff: noqa: F401, F811 (fixtures are imported, and are the arguments of tests)
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from live_page import (  # noqa: F401
-    NEEDS_CHROMIUM, TEXT, browser, checkpoints, explorer, given, read, server, settled, shown, visit,
-)  # fmt: skip
+from live_page import NEEDS_CHROMIUM, TEXT, browser, checkpoints, explorer, given, read, server, settled, shown, visit
 
 pytestmark = NEEDS_CHROMIUM
 CLOSE = 1e-5

@@ -1,6 +1,6 @@
 """The live page in use: by keyboard, on a phone, in the dark, with odd texts, and when the server can't answer."""
 
-# ruff: noqa: F811 (fixtures are imported, and are the arguments of tests)
+# ruff: noqa: F401, F811 (fixtures are imported, and are the arguments of tests)
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from live_page import (  # noqa: F401
-    NEEDS_CHROMIUM, TEXT, browser, checkpoints, explorer, given, read, server, settled, shown, visit,
-)  # fmt: skip
+from live_page import NEEDS_CHROMIUM, TEXT, browser, checkpoints, explorer, given, read, server, settled, shown, visit
 from planted_page import HOSTILE
 
 pytestmark = NEEDS_CHROMIUM
@@ -91,6 +89,8 @@ def test_a_phone_needs_no_sideways_scroll(visit, theme):
     page.locator("dialog .row").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert page.locator("[data-head='1.1']").bounding_box()["width"] > 16
+    brief = page.locator(".brief").inner_text()  # answers stay in sight while one switches
+    assert all(f"{max(shown(page, place).values()):.3f}" in brief for place in (0, 1))
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 import { make } from "/static/report/scripts/base.js";
 import { scaleOf } from "/static/report/scripts/attention/colours.js";
 import { LETTERS } from "./parts.js";
-import { answerOf, isScore, marksOf, spoken } from "./predictions.js";
+import { answerOf, inBrief, isScore, marksOf, spoken } from "./predictions.js";
 import { readingOf, same, unchanged } from "./store.js";
 import { lettersOf, replaced, textShown } from "./words.js";
 
@@ -77,6 +77,10 @@ export function answersView(element, about, store, { theme }) {
     word.value = store.now.word;
   }
   const take = (now) => { [method.value, towards.value, word.value] = [now.method, now.towards, now.word]; };
+  const brief = document.querySelector(".brief");
+  function drawBrief() {
+    brief.replaceChildren(...seen.map((one, at) => make("span", {}, ...(two ? [make("span", { class: `badge of-${at}` }, LETTERS[at]), " "] : []), ...inBrief(one, moved))));
+  }
   store.listen(take);
   take(store.now);
   return {
@@ -84,6 +88,7 @@ export function answersView(element, about, store, { theme }) {
       if (!same(reading, readingOf(state))) explained = null; // of the same text it is right again in a moment
       [seen, reading, moved] = [found, readingOf(state), !unchanged(state)];
       draw();
+      drawBrief();
     },
     explain(found) {
       explained = found;

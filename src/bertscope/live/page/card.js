@@ -39,7 +39,7 @@ export function cardView(element, about, store, toggle) {
     try {
       const told = await ask("head", { layer, head, model: model() });
       facts.replaceChildren(...told.facts.map(({ label, value, note }) => make("div", {}, make("dt", {}, make("bdi", {}, label)), make("dd", {}, make("span", { class: "value" }, make("bdi", {}, value)), " ", note ? make("span", { class: "among" }, make("bdi", {}, note)) : ""))));
-      status.replaceChildren(...(two ? [make("span", { class: `badge of-${model()}` }, LETTERS[model()]), " ", make("bdi", {}, about.checkpoints[model()].name), " "] : []), told.facts.length ? "" : "Nothing is stored of it. With --store, what was measured of each head is here.");
+      status.replaceChildren(...(two ? [make("span", { class: `badge of-${model()}` }, LETTERS[model()]), " ", make("bdi", {}, about.checkpoints[model()].name), told.facts.length ? "" : ". "] : []), ...(told.facts.length ? [] : ["Nothing is stored of it. With ", make("code", {}, "--store"), ", what was measured of each head is here."]));
       element.setAttribute("aria-busy", "false");
     } catch (error) {
       if (error instanceof Dropped) return;

@@ -78,6 +78,13 @@ export function answerOf({ before, after, tokens }, moved, texts) {
   return [headline(before, after, moved), ...bars, ...guesses, ...texts];
 }
 
+// The same in one line, for a narrow screen on which switches and answers aren't seen together.
+export function inBrief({ before, after }, moved) {
+  if (!after) return [];
+  const change = moved && after.p !== null && before.said === after.said ? ` ${signed(after.p - before.p)}` : "";
+  return [make("strong", {}, make("bdi", {}, after.said)), after.p === null ? "" : ` ${chance(after.p)}`, make("span", { class: "moved" }, change)];
+}
+
 // All of it in one sentence, for those who hear it.
 export function spoken(name, { before, after }, moved) {
   if (!after) return `${name} predicts nothing.`;
