@@ -152,4 +152,5 @@ def test_what_is_nearly_right_is_answered_or_refused(real, name):
 @pytest.mark.parametrize("name", NEARLY)
 def test_so_is_much_of_it(real, name):
     said = nearly_right(real, name, MANY)
-    assert real.bugs == [] and said[200] and said[422]
+    assert real.bugs == [] and said[422]
+    assert said[200] or name == "patch"  # whose texts must be alike, and answered otherwise

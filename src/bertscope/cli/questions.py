@@ -88,13 +88,14 @@ def _command(question: Question) -> Callable[..., None]:
         ),
         "run": Annotated[RunOptions, Parameter(name="*", group="Where the answer goes")],
     }
+    # Instances, not None: where pydantic is loaded, cyclopts holds defaults to their annotations.
+    defaults = {"config": question.config(), "data": reading(), "models": ModelOptions(), "run": RunOptions()}
+    if not question.takes_text:
+        defaults["on"] = inspect.Parameter.empty
     listed = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, annotation=hint,
-            default=inspect.Parameter.empty if name == "on" and not question.takes_text else None,
-        )
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint, default=defaults.get(name))
         for name, hint in keywords.items()
-    ]  # fmt: skip
+    ]
     command.__signature__ = inspect.Signature([*positional, *listed])  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*positional, *listed)}
     command.__name__ = question.name
