@@ -1,0 +1,54 @@
+"""CUDA graphs: work on a GPU that is recorded once, and done again by one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Protocol
+
+import torch
+
+Work = Callable[[], None]
+
+
+class Recorder(Protocol):
+    """Whoever can do work again; a test can simply do it."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """A block whose work is done beside other work, and before what follows the block."""
+
+    def record(self, work: Work) -> Work:
+        """What does the work again, on the same tensors; to record it does nothing yet."""
+
+
+class CudaGraphs:
+    """Graphs that never run at once, and leave nothing to each other: so they share their memory."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = torch.device(device.type, torch.cuda.current_device() if device.index is None else device.index)
+        self._stream = torch.cuda.Stream(self._device)
+        self._pool = torch.cuda.graph_pool_handle()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        self._stream.wait_stream(torch.cuda.current_stream(self._device))
+        with torch.cuda.stream(self._stream):
+            yield
+        torch.cuda.current_stream(self._device).wait_stream(self._stream)
+
+    def record(self, work: Work) -> Work:
+        graph, generator = torch.cuda.CUDAGraph(), torch.cuda.default_generators[self._device.index]
+        before = generator.clone_state()
+        torch.cuda.synchronize(self._device)
+        with self.aside():
+            graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
+            try:
+                work()
+            except BaseException:
+                with suppress(RuntimeError):  # what broke is said already
+                    graph.capture_end()
+                # A recording that broke off leaves the generator as one that is recorded, which draws no more.
+                generator.graphsafe_set_state(before)
+                raise
+            graph.capture_end()
+        return graph.replay
