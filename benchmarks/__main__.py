@@ -21,6 +21,7 @@ NAMES = {
     "explain": "integrated gradients beside captum (needs it, or --captum)",
     "training": "fine-tuning beside Hugging Face's Trainer (needs accelerate)",
     "frozen": "fine-tuning with half of the layers frozen, run every step or once",
+    "graphs": "fine-tuning by CUDA graphs beside steps one by one (needs a GPU)",
     "reading": "files of labelled texts",
     "trees": "reading a treebank, and its trees' distances",
     "structure": "structural probes of all layers together",

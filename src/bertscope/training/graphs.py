@@ -25,7 +25,9 @@ class CudaGraphs:
     """Graphs that never run at once, and leave nothing to each other: so they share their memory."""
 
     def __init__(self, device: torch.device) -> None:
-        self._device = torch.device(device.type, torch.cuda.current_device() if device.index is None else device.index)
+        self._device = torch.device(
+            device.type, torch.cuda.current_device() if device.index is None else device.index
+        )
         self._stream = torch.cuda.Stream(self._device)
         self._pool = torch.cuda.graph_pool_handle()
 

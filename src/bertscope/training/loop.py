@@ -30,9 +30,11 @@ from bertscope.training.frozen import frozen, rest
 from bertscope.training.graphs import CudaGraphs, Recorder
 from bertscope.training.memory import KeptForBackward
 from bertscope.training.objective import Objective
+from bertscope.training.optimizer import adamw
 from bertscope.training.prefix import Prefix
 
 _POINTS_PER_EPOCH = 20  # of the loss curve
+_UNTOLD = 16  # steps at least that a GPU has before anybody waits for their losses
 
 
 @dataclass
@@ -107,12 +109,12 @@ class Training:
         if not self.trained:
             raise UserError(f"all of {encoder.name} is frozen: nothing is left to train; freeze less of it")
         on_gpu = encoder.device.type == "cuda"
-        self.optimizer = _adamw(self.trained, settings.learning_rate, settings.weight_decay, on_gpu=on_gpu)
+        self.optimizer = adamw(self.trained, settings.learning_rate, settings.weight_decay, on_gpu=on_gpu)
         self.checkpoint = None if out is None else Checkpoint.of(out)
         # What tells this training from another one that would write to the same place.
         self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, objective.fingerprint]))
         self.best_weights: dict[str, Tensor] | None = None
-        self._halves = on_gpu
+        self.halves = on_gpu
         self.captured = self.capture(CudaGraphs(encoder.device)) if on_gpu else None
         self._settled = 0 if settings.frozen_dropout else settled
         self._prefix: Prefix | None = None
@@ -161,7 +163,7 @@ class Training:
             self.history.peak = max(self.history.peak, torch.cuda.max_memory_allocated(device))
 
     def _precision(self) -> Any:
-        return torch.autocast(self.encoder.device.type, torch.bfloat16, enabled=self._halves)
+        return torch.autocast(self.encoder.device.type, torch.bfloat16, enabled=self.halves)
 
     def _finish(self) -> None:
         """Make the model what is kept of the training: the best weights, if asked for, in the task's own units."""
@@ -179,22 +181,26 @@ class Training:
         self.model.train()
         if not self.settings.frozen_dropout:
             rest(self.model)
-        losses: list[float] = []
+        losses, points = list[float](), 0
         every = max(1, self.steps_per_epoch // _POINTS_PER_EPOCH)
         batches, together = bucketed(self.lengths, self.settings.batch_size, generator), self.settings.accumulate
         largest = int(np.argmax([len(rows) * self.lengths[rows].max() for rows in batches]))
         for place, first in enumerate(range(0, len(batches), together)):
             step = (epoch - 1) * self.steps_per_epoch + place
             weighed = first <= largest < first + together and not self.history.activations
-            parts, is_point = batches[first : first + together], (place + 1) % every == 0
+            parts = batches[first : first + together]
             if self.captured is None:
                 losses.append(self._step(parts, step, epoch, weighed=weighed))
             else:
                 self.captured.step(parts, self._learning_rate(step), weighed=weighed)
-                if is_point or place + 1 == self.steps_per_epoch:
+                if place + 1 - len(losses) >= max(every, _UNTOLD) or place + 1 == self.steps_per_epoch:
                     losses += self._told(step, epoch)
-            if is_point:
-                self.history.steps.append({"step": step + 1, "loss": float(np.mean(losses[-every:]))})
+            for point in range(points, len(losses) // every):
+                mean = float(np.mean(losses[point * every : (point + 1) * every]))
+                self.history.steps.append(
+                    {"step": (epoch - 1) * self.steps_per_epoch + (point + 1) * every, "loss": mean}
+                )
+                points += 1
             bar.advance(1, **({"loss": f"{losses[-1]:.3f}"} if losses else {}))
         self.model.eval()
         return float(np.mean(losses))
@@ -280,16 +286,6 @@ class Training:
             f"training stopped: {what} at step {step + 1} of {total} (epoch {epoch}){kept}; "
             f"try a learning rate under {self.settings.learning_rate:g}"
         )
-
-
-def _adamw(
-    trained: list[nn.Parameter], learning_rate: float, weight_decay: float, *, on_gpu: bool
-) -> torch.optim.AdamW:
-    """AdamW over what is trained; weight decay spares biases and LayerNorm, which are all one-dimensional."""
-    matrices = [parameter for parameter in trained if parameter.ndim > 1]
-    vectors = [parameter for parameter in trained if parameter.ndim <= 1]
-    groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=learning_rate, fused=True, capturable=on_gpu)
 
 
 @contextmanager

@@ -27,8 +27,8 @@ def shape_of(batch: Batch) -> tuple[Any, ...]:
 
 
 class StaticBatch:
-    """Its `batch` is on the device. What it is filled with comes from the CPU in one copy, which nobody waits for: the
-    allocator of pinned memory keeps what is copied from until that is done."""
+    """Its `batch` is on the device. What it is filled with comes from the CPU in one copy, which nobody waits for:
+    the allocator of pinned memory keeps what is copied from until that is done."""
 
     def __init__(self, like: Batch, device: torch.device) -> None:
         tensors = tensors_of(like)
