@@ -23,6 +23,7 @@ from bertscope.training.objective import Labelled
 
 TRAINER, LOOP, ONE_BY_ONE = "Trainer, bf16", "a plain loop, bf16", "bertscope, one by one, bf16"
 RECORDED, SINGLE = "bertscope, recorded, bf16", "bertscope, recorded, fp32"
+SINGLE_ONE_BY_ONE = "bertscope, one by one, fp32"
 
 
 def run(options: Options) -> list[Report]:
@@ -37,6 +38,7 @@ def run(options: Options) -> list[Report]:
         variants = [
             Variant(LOOP, partial(_plain_loop, encoder)),
             Variant(ONE_BY_ONE, partial(_ours, encoder, recorded=False, halves=True)),
+            Variant(SINGLE_ONE_BY_ONE, partial(_ours, encoder, recorded=False, halves=False)),
             Variant(RECORDED, partial(_ours, encoder, recorded=True, halves=True)),
             Variant(SINGLE, partial(_ours, encoder, recorded=True, halves=False)),
         ]

@@ -105,9 +105,7 @@ finally:
 def test_a_command_says_it_before_torch_is_there():
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "GOMP_", "KMP_"))}
     environment = plain | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_DISPLAY_ENV": "true"}
-    done = subprocess.run(
-        [sys.executable, "-c", _SHOWN], env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert done.stdout.splitlines()[-1] == "passive True", done.stderr
-    if "libgomp" in done.stderr or "OMP_WAIT_POLICY" in done.stderr:  # the library's own word for it
-        assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr
+    asked = [sys.executable, "-c", _SHOWN]
+    done = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=120)
+    assert "passive" in done.stdout.split(), done.stderr
+    assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr, "the library's own word for it"

@@ -21,6 +21,7 @@ import contrast_sets
 import output_runs
 from bertscope.models.load import load
 from bertscope.models.outputs.kinds import MODEL_OUTPUTS
+from bertscope.training.distill import Teacher
 from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.loop import Training, own_randomness
 from bertscope.training.objective import Labelled
@@ -28,7 +29,7 @@ from doc_pages import HERE
 from families import CONFIGS, tiny_model
 
 PAGE = HERE / "docs" / "gpu.md"
-OBJECTIVES = (*MODEL_OUTPUTS, "contrastive")
+OBJECTIVES = (*MODEL_OUTPUTS, "distillation", "contrastive")
 EVERY_OBJECTIVE = ("bert", "roberta", "distilbert", "modernbert", "deberta-v2")
 """Families that all objectives are tried with; others are tried with labels of texts alone."""
 _BLOCK = re.compile(r"(<!-- captured -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -44,13 +45,13 @@ class Tried:
     objective: str
     recorded: bool
     why: str
-    """Why it isn't recorded."""
+    """Why it isn't recorded; empty where it is."""
     apart: float
     """How far losses are from those of steps one by one, as a share of them."""
 
     @property
     def cell(self) -> str:
-        return "captured" if self.recorded else f"eager: {self.why}"
+        return "captured" if self.recorded else "eager"
 
 
 def asked() -> Iterator[tuple[str, str]]:
@@ -83,8 +84,11 @@ def _objective(family: str, objective: str, tokenizer: Any) -> tuple[Any, Any]:
     if objective == "contrastive":
         encoder = load(tiny_model(family, AutoModel).to("cuda"), tokenizer=tokenizer)
         return encoder, contrast_sets.objective(encoder, 2, contrast_sets.QUICK)
-    _, encoder, task = output_runs.models(objective, family, tokenizer)
-    return encoder, Labelled(encoder, task.asked_of(encoder))
+    kind = "classification" if objective == "distillation" else objective
+    _, encoder, task = output_runs.models(kind, family, tokenizer)
+    said = np.random.default_rng(0).normal(size=(len(task.train), len(task.labels))).astype(np.float32)
+    teacher = Teacher(said) if objective == "distillation" else None
+    return encoder, Labelled(encoder, task.asked_of(encoder), teacher=teacher)
 
 
 def still(model: torch.nn.Module) -> None:

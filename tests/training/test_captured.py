@@ -16,6 +16,7 @@ from bertscope.models.new_task_head import bare, with_classifier
 from bertscope.models.outputs.kinds import MODEL_OUTPUTS
 from bertscope.training import loop
 from bertscope.training.distill import Teacher
+from bertscope.training.graphs import NumbersThere
 from bertscope.training.objective import Labelled
 from bertscope.training.static_batch import StaticBatch, shape_of, tensors_of
 from device import DEVICE, on_cpu
@@ -218,3 +219,12 @@ def test_a_learning_rate_that_diverges_is_caught_in_recorded_steps(tiny, monkeyp
     config = replace(QUICK, learning_rate=1e30, warmup=0.0).settled(24)
     with pytest.raises(UserError, match=r"training stopped: .* at step [2-9] of 24"):
         loop.train(encoder, Labelled(encoder, task), config, out=None, resume=False)
+
+
+def test_numbers_are_written_where_they_are_wanted():
+    wanted = [(0.5, torch.float64), (3, None), (True, None), (-1.25, None)]
+    plain = [torch.tensor(value, dtype=dtype, device=DEVICE) for value, dtype in wanted]
+    with NumbersThere():
+        there = [torch.tensor(value, dtype=dtype, device=DEVICE) for value, dtype in wanted]
+        assert torch.equal(torch.tensor([1, 2], device=DEVICE).cpu(), torch.tensor([1, 2]))
+    assert all(map(torch.equal, plain, there)) and [one.dtype for one in plain] == [one.dtype for one in there]

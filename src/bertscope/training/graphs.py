@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 Work = Callable[[], None]
 
@@ -19,6 +20,19 @@ class Recorder(Protocol):
 
     def record(self, work: Work) -> Work:
         """What does the work again, on the same tensors; to record it does nothing yet."""
+
+
+class NumbersThere(TorchFunctionMode):
+    """Numbers that the library's code brings to the device are written there instead: a copy from memory that isn't
+    pinned can't be recorded, and the masks of some families are made with one."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func is torch.tensor and isinstance(args[0], int | float) and kwargs.get("device") is not None:
+            return torch.full((), args[0], dtype=kwargs.get("dtype"), device=kwargs["device"])
+        return func(*args, **kwargs)
 
 
 class CudaGraphs:
@@ -45,7 +59,8 @@ class CudaGraphs:
         with self.aside():
             graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
             try:
-                work()
+                with NumbersThere():
+                    work()
             except BaseException:
                 with suppress(RuntimeError):  # what broke is said already
                     graph.capture_end()

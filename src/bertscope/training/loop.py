@@ -114,7 +114,8 @@ class Training:
         # What tells this training from another one that would write to the same place.
         self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, objective.fingerprint]))
         self.best_weights: dict[str, Tensor] | None = None
-        self.halves = on_gpu
+        # Recorded, half precision is faster at every width that was measured (docs/gpu.md).
+        self.halves = on_gpu and torch.cuda.is_bf16_supported(including_emulation=False)
         self.captured = self.capture(CudaGraphs(encoder.device)) if on_gpu else None
         self._settled = 0 if settings.frozen_dropout else settled
         self._prefix: Prefix | None = None

@@ -17,7 +17,12 @@ _ALIGNED = 16  # bytes: what the widest loads of a kernel want
 def tensors_of(batch: Any) -> list[Tensor]:
     """All tensors of a batch, in an order that is the same for batches of one kind."""
     found: list[Tensor] = []
-    _changed(batch, lambda tensor: found.append(tensor) or tensor)
+
+    def keep(tensor: Tensor) -> Tensor:
+        found.append(tensor)
+        return tensor
+
+    _changed(batch, keep)
     return found
 
 
