@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Protocol
@@ -56,16 +57,29 @@ class CudaGraphs:
         graph, generator = torch.cuda.CUDAGraph(), torch.cuda.default_generators[self._device.index]
         before = generator.clone_state()
         torch.cuda.synchronize(self._device)
-        with self.aside():
+        with self.aside(), _nothing_collected():
             graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
             try:
                 with NumbersThere():
                     work()
+                graph.capture_end()
             except BaseException:
                 with suppress(RuntimeError):  # what broke is said already
                     graph.capture_end()
                 # A recording that broke off leaves the generator as one that is recorded, which draws no more.
                 generator.graphsafe_set_state(before)
                 raise
-            graph.capture_end()
         return graph.replay
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """No garbage is collected in the block: an older training's graph may be among it, and to destroy a graph while
+    another is recorded breaks the recording."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
