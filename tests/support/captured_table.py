@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoModel
+from transformers import CONFIG_MAPPING, AutoModel
 
 import contrast_sets
 import output_runs
@@ -57,7 +57,8 @@ class Tried:
 def asked() -> Iterator[tuple[str, str]]:
     """Families with objectives, the important first."""
     yield from ((family, objective) for family in EVERY_OBJECTIVE for objective in OBJECTIVES)
-    yield from ((family, "classification") for family in CONFIGS if family not in EVERY_OBJECTIVE)
+    others = [family for family in CONFIGS if family not in EVERY_OBJECTIVE and family in CONFIG_MAPPING]
+    yield from ((family, "classification") for family in others)
 
 
 def tried(family: str, objective: str, tokenizer: Any) -> Tried:
@@ -122,6 +123,17 @@ def table(found: list[Tried]) -> str:
     ]
     header = "| family | " + " | ".join(f"`{one}`" for one in OBJECTIVES) + " |"
     return "\n".join([header, "|---" * (1 + len(OBJECTIVES)) + "|", *rows]) + "\n"
+
+
+def documented() -> dict[tuple[str, str], str]:
+    """What the page says, by family and objective."""
+    block = _BLOCK.search(PAGE.read_text(encoding="utf-8"))
+    assert block is not None, "the page has lost its table"
+    lines = block[0].splitlines()[1:-1]
+    header, _, *rows = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines)
+    return {
+        (row[0], objective): cell for row in rows for objective, cell in zip(header[1:], row[1:], strict=True) if cell
+    }
 
 
 def main() -> None:

@@ -23,6 +23,8 @@ class Again:
         self.recorded += 1
         return work
 
+    def close(self) -> None: ...
+
 
 class Broken(Again):
     """Like a graph of work that waits for the device."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+import captured_table
 import contrast_sets
 import output_runs
 from bertscope.core.bucketing import rounded
@@ -20,6 +21,7 @@ from bertscope.training.graphs import NumbersThere
 from bertscope.training.objective import Labelled
 from bertscope.training.static_batch import StaticBatch, shape_of, tensors_of
 from device import DEVICE, on_cpu
+from families import CONFIGS
 from recorders import Again, Broken, capturing
 from short_training import QUICK, make_task, same, stop_in_epoch
 
@@ -219,6 +221,15 @@ def test_a_learning_rate_that_diverges_is_caught_in_recorded_steps(tiny, monkeyp
     config = replace(QUICK, learning_rate=1e30, warmup=0.0).settled(24)
     with pytest.raises(UserError, match=r"training stopped: .* at step [2-9] of 24"):
         loop.train(encoder, Labelled(encoder, task), config, out=None, resume=False)
+
+
+def test_the_page_tells_what_is_recorded_of_every_family():
+    told = captured_table.documented()
+    absent = {"gte", "ultrabert"}  # from the transformers that the table was made with
+    assert {family for family, _ in told} == set(CONFIGS) - absent
+    important = ("bert", "roberta", "distilbert", "modernbert")
+    assert {told[family, one] for family in important for one in captured_table.OBJECTIVES} == {"captured"}
+    assert {pair for pair, cell in told.items() if cell != "captured"} == {("mpnet", "classification")}
 
 
 def test_numbers_are_written_where_they_are_wanted():

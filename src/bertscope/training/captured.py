@@ -98,6 +98,7 @@ class CapturedSteps:
         self._optimizer.zero_grad(set_to_none=True)
         self._recorded.clear()
         self._end = None
+        self._recorder.close()
 
     def _do(self, things: np.ndarray, *, weighed: bool) -> None:
         batch = None if self.note else self._objective.fixed_batch(things, self._most)
@@ -133,6 +134,7 @@ class CapturedSteps:
             return self._recorder.record(work)
         except RuntimeError as error:
             self._recorded.clear()
+            self._recorder.close()
             for parameter in () if self._several else self._trained:
                 parameter.grad = None
             self.note = f"trained without CUDA graphs: recording a step failed ({_first_line(error)})"

@@ -22,6 +22,9 @@ class Recorder(Protocol):
     def record(self, work: Work) -> Work:
         """What does the work again, on the same tensors; to record it does nothing yet."""
 
+    def close(self) -> None:
+        """Forget what was recorded: nobody does it again."""
+
 
 class NumbersThere(TorchFunctionMode):
     """Numbers that the library's code brings to the device are written there instead: a copy from memory that isn't
@@ -44,6 +47,11 @@ class CudaGraphs:
             device.type, torch.cuda.current_device() if device.index is None else device.index
         )
         self._stream = torch.cuda.Stream(self._device)
+        self.close()
+
+    def close(self) -> None:
+        # Memory that graphs share is gone with the last of them, and can't be asked for again.
+        self._graphs: list[torch.cuda.CUDAGraph] = []
         self._pool = torch.cuda.graph_pool_handle()
 
     @contextmanager
@@ -58,8 +66,8 @@ class CudaGraphs:
         before = generator.clone_state()
         torch.cuda.synchronize(self._device)
         with self.aside(), _nothing_collected():
-            graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
             try:
+                graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
                 with NumbersThere():
                     work()
                 graph.capture_end()
@@ -69,6 +77,7 @@ class CudaGraphs:
                 # A recording that broke off leaves the generator as one that is recorded, which draws no more.
                 generator.graphsafe_set_state(before)
                 raise
+        self._graphs.append(graph)
         return graph.replay
 
 

@@ -34,7 +34,7 @@ from bertscope.training.optimizer import adamw
 from bertscope.training.prefix import Prefix
 
 _POINTS_PER_EPOCH = 20  # of the loss curve
-_GAINS = 192  # hidden units from which recorded steps were measured to gain a fifth by half precision (docs/gpu.md)
+_WIDE = 384  # hidden units from which half precision was measured to gain more than it may cost (docs/gpu.md)
 _UNTOLD = 16  # steps at least that a GPU has before anybody waits for their losses
 
 
@@ -115,7 +115,7 @@ class Training:
         # What tells this training from another one that would write to the same place.
         self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, objective.fingerprint]))
         self.best_weights: dict[str, Tensor] | None = None
-        self.halves = on_gpu and encoder.hidden_size >= _GAINS and torch.cuda.is_bf16_supported(False)
+        self.halves = on_gpu and encoder.hidden_size >= _WIDE and torch.cuda.is_bf16_supported(False)
         self.captured = self.capture(CudaGraphs(encoder.device)) if on_gpu else None
         self._settled = 0 if settings.frozen_dropout else settled
         self._prefix: Prefix | None = None
