@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.options import Options
+from bertscope.core.threads import be_considerate
 
 NAMES = {
     "inference": "one pass of predictions",
@@ -21,6 +22,8 @@ NAMES = {
     "explain": "integrated gradients beside captum (needs it, or --captum)",
     "training": "fine-tuning beside Hugging Face's Trainer (needs accelerate)",
     "frozen": "fine-tuning with half of the layers frozen, run every step or once",
+    "graphs": "fine-tuning by CUDA graphs beside steps one by one (needs a GPU)",
+    "busy": "predictions beside processes that keep all cores busy",
     "reading": "files of labelled texts",
     "trees": "reading a treebank, and its trees' distances",
     "structure": "structural probes of all layers together",
@@ -33,6 +36,7 @@ NAMES = {
 
 
 def main(arguments: list[str] | None = None) -> None:
+    be_considerate()  # as commands are
     parser = _parser()
     asked = parser.parse_args(arguments)
     if asked.list:

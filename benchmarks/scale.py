@@ -19,7 +19,7 @@ def run(options: Options) -> list[Report]:
         raise Skipped("absolute times of a 12 x 12 x 768 model are for a GPU: --device cuda, or --quick")
     layers, heads, width = (2, 2, 32) if options.quick else (12, 12, 768)
     shape = f"a random {layers} x {heads} x {width} BERT"
-    encoder = _random(layers, heads, width, options.device)
+    encoder = random_bert(layers, heads, width, options.device)
     data = sentences(options, "test-labeled.tsv", options.size(2000, 64))
     few = data.examples.take(range(min(options.size(1000, 16), len(data))))
     parts = [[head] for head in spread(layers, heads, heads)]
@@ -40,7 +40,7 @@ def run(options: Options) -> list[Report]:
     ]  # fmt: skip
 
 
-def _random(layers: int, heads: int, width: int, device: str) -> Encoder:
+def random_bert(layers: int, heads: int, width: int, device: str) -> Encoder:
     tokenizer = load("pocket", device="cpu").tokenizer
     config = BertConfig(
         vocab_size=len(tokenizer), num_hidden_layers=layers, num_attention_heads=heads, hidden_size=width,

@@ -55,7 +55,7 @@ def with_bertscope(encoder: Encoder, examples: Examples, epochs: int = 1) -> Wor
     def work() -> None:
         with own_randomness(encoder.device):
             for epoch in range(1, epochs + 1):
-                training.epoch(epoch, _Silent())
+                training.epoch(epoch, Silent())
 
     return work
 
@@ -158,5 +158,5 @@ def copied(encoder: Encoder, *, dropout: bool = True) -> Encoder:
     return Encoder(model, encoder.tokenizer, encoder.name, encoder.family, encoder.task_head)
 
 
-class _Silent:
+class Silent:
     def advance(self, amount: int = 1, **facts: str) -> None: ...

@@ -15,7 +15,7 @@ from bertscope.experiments.shrink.usage import opening, usage_of
 from bertscope.models.encoder import Encoder
 from bertscope.models.export import write_onnx
 from bertscope.models.load import load
-from bertscope.models.outputs.base import Deployed
+from bertscope.models.outputs.deployed import Deployed
 from bertscope.models.outputs.kinds import MODEL_OUTPUTS, model_output
 from bertscope.training.task_kinds import with_task_head
 from families import tiny_config

@@ -20,6 +20,7 @@ from bertscope.training import loop
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 from bertscope.training.objective import Labelled
 from bertscope.training.task_kinds import with_task_head
+from device import one_by_one
 from short_training import make_task
 
 PLAIN = FinetuneConfig(epochs=2, learning_rate=2e-3, batch_size=8, warmup=0.0)
@@ -52,7 +53,8 @@ def test_the_loss_of_spans_is_that_of_each_window_by_itself(tiny):
     losses = []
     for row, ids in enumerate(coded["input_ids"]):
         with torch.no_grad():
-            said = encoder.model(torch.tensor([ids]), token_type_ids=torch.tensor([coded["token_type_ids"][row]]))
+            both = (torch.tensor([each], device=encoder.device) for each in (ids, coded["token_type_ids"][row]))
+            said = encoder.model(next(both), token_type_ids=next(both))
         inside = [at for at, text in enumerate(coded.sequence_ids(row)) if text == 1]
         begin, end = spans[coded["overflow_to_sample_mapping"][row]][0]
         offsets = coded["offset_mapping"][row]
@@ -107,7 +109,7 @@ def test_the_loss_of_trees_is_that_of_each_word_by_itself(tiny):
                 continue
             others = [at for at in range(read + 1) if at != word + 1]
             of_arcs.append(-log_softmax([arcs[word, at].item() for at in others])[others.index(head)])
-            under = torch.full((1, read), head)
+            under = torch.full((1, read), head, device=encoder.device)
             with torch.no_grad():
                 kinds = parser.relations(torch.stack(vectors)[None], under)[0, word].tolist()
             of_relations.append(-log_softmax(kinds)[labels.index(relations[row][word])])
@@ -128,6 +130,7 @@ def without_dropout(encoder):
     return encoder
 
 
+@one_by_one
 def test_a_training_is_a_plain_loop_of_adamw(tiny, monkeypatch):
     """Clipped gradients, linear decay, weight decay of matrices alone: the weights of a loop written out. In double
     precision: in single, Adam makes steps of full size of the rounding of gradients that are 0."""
@@ -179,6 +182,7 @@ def test_scores_are_standardised_by_the_fit_split_and_come_back_in_their_units(t
     assert dropping != pytest.approx(wanted, rel=1e-3)
 
 
+@one_by_one
 @pytest.mark.parametrize(("held", "dropout", "modes"), [
     ("2", False, [True, False, True]), ("2", True, [True, True, True]), ("embeddings,1", True, [True, True, True]),
     ("embeddings,1-2", False, [False, False, True]), ("", False, [True, True, True]),
@@ -221,6 +225,7 @@ def test_the_clock_runs_in_steps_and_in_the_one_pass_of_frozen_layers(tiny, monk
     assert result.provenance["training_seconds"] == 3 * 10 + 100
 
 
+@one_by_one
 def test_the_step_with_most_tokens_is_weighed(tiny, monkeypatch):
     task, plain, seen = make_task(), loop.Training._step, []
 

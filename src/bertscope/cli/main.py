@@ -20,6 +20,7 @@ from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, BugErro
 from bertscope.core.harmless import harmless_output, is_utf8, one_line
 from bertscope.core.progress import telling, verbosity
 from bertscope.core.registry import QUESTIONS, find
+from bertscope.core.threads import be_considerate
 
 app = App(
     name="bertscope",
@@ -109,6 +110,7 @@ _launcher = app.meta
 
 def main() -> None:
     """Run a command and leave with the right exit code: every error is one line, a bug's traceback goes to a log."""
+    be_considerate()  # before anything loads torch
     with harmless_output(), _errors_in_one_line():
         _refuse_names_that_arent_utf8()
         _run(_launcher, sys.argv[1:])

@@ -20,3 +20,10 @@ def bucketed(lengths: np.ndarray, batch_size: int, generator: np.random.Generato
     ordered = [part[np.argsort(lengths[part], kind="stable")] for part in ordered]
     batches = [part[start : start + batch_size] for part in ordered for start in range(0, len(part), batch_size)]
     return [batches[place] for place in generator.permutation(len(batches))]
+
+
+def rounded(size: int) -> int:
+    """The next of a few sizes: multiples of 8 up to 64, then four in each doubling (80, 96, 112, 128, 160, ...). So
+    many shapes are one, and little of it is padding."""
+    between = max(8, 2 ** ((size - 1).bit_length() - 3))
+    return -(-size // between) * between

@@ -15,7 +15,6 @@ Whatever else lies in the folder isn't ours, and is never deleted.
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
@@ -35,6 +34,7 @@ from bertscope.core.result import Result, describe
 from bertscope.core.scratch import is_scratch
 from bertscope.core.step import FILE as MARKER
 from bertscope.core.step import FORMAT, Step, format_of, is_current
+from bertscope.core.threads import allowed_threads
 
 DEFAULT = Path("bertscope-store")
 """Where answers are kept if nothing else is said."""
@@ -198,7 +198,7 @@ class Store:
 
     def verified(self) -> Iterator[Stored | Damaged]:
         """Every stored step of this version's form, compared with its seal to the last bit."""
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # digests let other threads run
+        with ThreadPoolExecutor(allowed_threads()) as pool:  # digests let other threads run
             found = pool.map(lambda folder: _looked_at(folder, None), self.current())
             yield from (one for one in found if one.folder.exists())
 

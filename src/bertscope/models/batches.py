@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Literal
 
@@ -22,6 +22,36 @@ from bertscope.models.words import NO_WORD, align, encode, special_ids
 
 WINDOW = 2048
 """Texts that are tokenised and sorted by length at a time, unless somebody says otherwise."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """How a batch was filled up to a shape that others have, too: a thing is an example, or whatever else is trained
+    on as one. What fills up repeats what is there, and counts for nothing."""
+
+    weight: Tensor
+    """[thing]: 1; 0 of those that only fill up."""
+    things: Tensor
+    """[thing]: their numbers, on the device."""
+    rows: Tensor
+    """[row]: whether it is one of its thing's own rows."""
+
+    @classmethod
+    def of(cls, things: np.ndarray, asked: int, own: np.ndarray) -> Filled:
+        """Of things of which the first were `asked` for; `own` are their own rows."""
+        weight = (np.arange(len(things)) < asked).astype(np.float32)
+        return cls(*(torch.from_numpy(each) for each in (weight, things, own)))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape that batches are filled up to, and where they are made."""
+
+    length: int
+    """Tokens of a row."""
+    rows: int = 1
+    """Rows of a thing."""
+    device: str = "cpu"
 
 
 @dataclass(frozen=True)
@@ -44,6 +74,8 @@ class Batch:
     """[row, token]: which text of a pair the token is in, 0 or 1; 0 for special tokens and padding."""
     truncated: int
     """How many of these texts were longer than the model allows."""
+    filled: Filled | None = field(default=None, kw_only=True)
+    """None where the batch has what it was asked for, and nothing more."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -155,10 +187,18 @@ def pieces_of_words(tokenizer: Any, texts: Examples, max_length: int) -> np.ndar
     return np.concatenate(pieces)
 
 
-def pad(tokens: Tokens, rows: np.ndarray, *, pad_id: int, first: int = 0, device: Any = "cpu") -> Batch:
-    """The batch of these rows of `tokens`; `first` is where the tokens' first example stands in the corpus."""
+def fill_up(things: np.ndarray, most: int) -> np.ndarray:
+    """So many things: these, and behind them the first again."""
+    return np.concatenate([things, np.repeat(things[:1], max(0, most - len(things)))])
+
+
+def pad(
+    tokens: Tokens, rows: np.ndarray, *, pad_id: int, first: int = 0, device: Any = "cpu", length: int | None = None
+) -> Batch:
+    """The batch of these rows of `tokens`, padded to the longest of them, or to a `length`; `first` is where the
+    tokens' first example stands in the corpus."""
     lengths = tokens.lengths[rows]
-    place = np.arange(lengths.max())
+    place = np.arange(length or lengths.max())
     real = place < lengths[:, None]
     at = np.where(real, tokens.starts[rows][:, None] + place, 0)
 

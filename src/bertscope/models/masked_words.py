@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from bertscope.core.examples import NOTHING, Examples
@@ -62,9 +63,10 @@ def right_pieces(tokenizer: Any, examples: Examples, max_length: int) -> np.ndar
 
 
 def guesses(encoder: Encoder, inputs: Mapping[str, Tensor], masked: Tensor) -> Tensor:
-    """What a masked language model says of the masked tokens alone, [masked token, vocabulary], row by row."""
+    """What a masked language model says of the masked tokens alone, [masked token, vocabulary], row by row. These are
+    where `masked` [row, token] holds, or the tokens of these numbers, counted through all rows."""
     if not hasattr(encoder.model, "get_output_embeddings"):  # an ONNX file gives all that it has
-        return guessed(encoder.model(**inputs))[masked]
+        return _those(guessed(encoder.model(**inputs)), masked)
     with _guessing_only(encoder, masked):
         return guessed(encoder.model(**inputs))
 
@@ -80,13 +82,17 @@ def _guessing_only(encoder: Encoder, masked: Tensor) -> Iterator[None]:
     to_words = encoder.model.get_output_embeddings()
 
     def those(module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (args[0][masked], *args[1:])
+        return (_those(args[0], masked), *args[1:])
 
     hook = to_words.register_forward_pre_hook(those)
     try:
         yield
     finally:
         hook.remove()
+
+
+def _those(states: Tensor, masked: Tensor) -> Tensor:
+    return states[masked] if masked.dtype == torch.bool else states.flatten(0, 1)[masked]
 
 
 def _in_marked_words(tokens: Tokens, examples: Examples, row: np.ndarray) -> np.ndarray:

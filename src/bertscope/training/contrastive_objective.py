@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,13 +16,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
+from bertscope.core.bucketing import rounded
 from bertscope.core.errors import UserError
 from bertscope.core.files import digest_text
 from bertscope.core.intervals import bootstrap_interval, percentile_ends
 from bertscope.core.resampling import rank_draws
 from bertscope.data.positives import Sets
 from bertscope.data.scored import Scores
-from bertscope.models.batches import Batch, Tokens, group_by_budget, pad, tokenise_all
+from bertscope.models.batches import Batch, Filled, Tokens, fill_up, group_by_budget, pad, tokenise_all
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import default_budget
 from bertscope.models.sentence_vectors import TextPool, pooled, sentence_vectors, unnamed
@@ -34,16 +36,31 @@ _ENDS = (0.025, 0.975)  # `core.intervals.ENDS` but for the last bit: stored cur
 _SEED = 0  # of the dropout in views of held-out texts: the same in every epoch
 
 
-def in_batch_loss(anchors: Tensor, candidates: Tensor, temperature: float) -> Tensor:
+@dataclass(frozen=True)
+class SetBatch(Batch):
+    """Anchors, and what stands beside them."""
+
+    others: tuple[Batch, ...] = ()
+    """Their positives and hard negatives, in the same order; none where dropout makes another view of them."""
+
+
+def in_batch_loss(anchors: Tensor, candidates: Tensor, temperature: float, weight: Tensor | None = None) -> Tensor:
     """The cross-entropy of finding each anchor's positive among all candidates by cosine / temperature.
 
     `anchors` is [n, d]. Of the `candidates` [n + more, d], the i-th is the i-th anchor's positive; all others, among
-    them hard negatives after the first n, are negatives.
+    them hard negatives after the first n, are negatives. Anchors whose `weight` [n] is 0 aren't there, nor is
+    whatever belongs to them.
     """
     # In half precision a cosine has two or three digits, and the temperature would magnify what rounding it leaves.
     with torch.autocast(anchors.device.type, enabled=False):
         similarity = normalize(anchors, dim=-1) @ normalize(candidates, dim=-1).T
-    return cross_entropy(similarity / temperature, torch.arange(len(anchors), device=anchors.device))
+    right = torch.arange(len(anchors), device=anchors.device)
+    if weight is None:
+        return cross_entropy(similarity / temperature, right)
+    there = weight > 0
+    similarity = similarity.masked_fill(~there.repeat(len(candidates) // len(anchors)), -torch.inf)
+    found = cross_entropy(similarity / temperature, right.where(there, 0), reduction="none")
+    return (found * weight).sum() / weight.sum()
 
 
 class Contrastive:
@@ -70,15 +87,29 @@ class Contrastive:
     def lengths(self) -> np.ndarray:
         return self.tokens.lengths
 
-    def batch(self, things: np.ndarray) -> Batch:
-        return self._padded(self.tokens, things)
+    def batch(self, things: np.ndarray) -> SetBatch:
+        return _as_set(self._padded(self.tokens, things), [self._padded(tokens, things) for tokens in self._others])
 
-    def loss(self, batch: Batch) -> Tensor:
-        vectors = self._read([batch, *self._beside(self._others, batch)])
+    def fixed_batch(self, things: np.ndarray, most: int) -> SetBatch:
+        filled, columns = fill_up(things, most), [self.tokens, *self._others]
+        length = min(rounded(max(int(tokens.lengths[things].max()) for tokens in columns)), self.encoder.max_length)
+        own = np.ones(len(filled), bool)
+        anchors, *others = (
+            pad(tokens, filled, pad_id=self._pad_id, device="cpu", length=length) for tokens in columns
+        )
+        return replace(_as_set(anchors, others), filled=Filled.of(filled, len(things), own))
+
+    def loss(self, batch: SetBatch) -> Tensor:
+        vectors = self._read([batch, *(batch.others or [batch])])
         if self.config.projection:
             vectors = self.encoder.model.projection(vectors)
         anchors, candidates = vectors.float().split([len(batch), len(vectors) - len(batch)])
-        return in_batch_loss(anchors, candidates, self.config.temperature)
+        weight = None if batch.filled is None else batch.filled.weight
+        return in_batch_loss(anchors, candidates, self.config.temperature, weight)
+
+    def sized_loss(self, batch: SetBatch) -> tuple[Tensor, Tensor]:
+        loss = self.loss(batch)
+        return loss, loss.new_tensor(len(batch)) if batch.filled is None else batch.filled.weight.sum()
 
     def size(self, batch: Batch) -> float:
         return float(len(batch))
@@ -125,11 +156,6 @@ class Contrastive:
     def _length(self) -> int:
         return min(self.config.length, self.encoder.max_length)
 
-    def _beside(self, others: Sequence[Tokens], batch: Batch) -> list[Batch]:
-        """The positives and hard negatives of the batch's rows; where there are none, the same texts once more:
-        dropout makes another view of them."""
-        return [self._padded(tokens, batch.rows) for tokens in others] or [batch]
-
     def _padded(self, tokens: Tokens, rows: np.ndarray) -> Batch:
         return pad(tokens, rows, pad_id=self._pad_id, device=self.encoder.device)
 
@@ -158,10 +184,15 @@ class Contrastive:
         with _views(self.encoder, dropout=not others), torch.no_grad():
             for rows in group_by_budget(anchors.lengths, default_budget(self.encoder)):
                 batch = self._padded(anchors, rows)
-                vectors = normalize(self._read([batch, *self._beside(others, batch)]).float(), dim=-1)
+                beside = [self._padded(tokens, rows) for tokens in others] or [batch]
+                vectors = normalize(self._read([batch, *beside]).float(), dim=-1)
                 parts.append(vectors.split(len(batch)))
         first, *rest = (torch.cat(column) for column in zip(*parts, strict=True))
         return first, torch.cat(rest)
+
+
+def _as_set(anchors: Batch, others: Sequence[Batch]) -> SetBatch:
+    return SetBatch(**{each.name: getattr(anchors, each.name) for each in fields(anchors)}, others=tuple(others))
 
 
 def _candidates(sets: Sets) -> int:

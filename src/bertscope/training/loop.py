@@ -23,15 +23,19 @@ from bertscope.core.progress import Progress, progress
 from bertscope.core.result import Result
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import KIND
+from bertscope.training.captured import CapturedSteps
 from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.frozen import frozen, rest
+from bertscope.training.graphs import CudaGraphs, Recorder
 from bertscope.training.memory import KeptForBackward
 from bertscope.training.objective import Objective
+from bertscope.training.optimizer import adamw
 from bertscope.training.prefix import Prefix
 
 _POINTS_PER_EPOCH = 20  # of the loss curve
-_WIDE = 384  # hidden units from which training on a GPU is done in bfloat16
+_WIDE = 384  # hidden units from which half precision was measured to gain more than it may cost (docs/gpu.md)
+_UNTOLD = 16  # steps at least that a GPU has before anybody waits for their losses
 
 
 @dataclass
@@ -48,6 +52,8 @@ class History:
     """Bytes that the largest step keeps for its backward pass, weights apart."""
     peak: int = 0
     """Bytes that were in use at once on a GPU, at most; 0 elsewhere."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader must know of how it was done."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +109,14 @@ class Training:
         self.trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         if not self.trained:
             raise UserError(f"all of {encoder.name} is frozen: nothing is left to train; freeze less of it")
-        self.optimizer = _adamw(self.trained, settings.learning_rate, settings.weight_decay)
+        on_gpu = encoder.device.type == "cuda"
+        self.optimizer = adamw(self.trained, settings.learning_rate, settings.weight_decay, on_gpu=on_gpu)
         self.checkpoint = None if out is None else Checkpoint.of(out)
         # What tells this training from another one that would write to the same place.
         self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, objective.fingerprint]))
         self.best_weights: dict[str, Tensor] | None = None
-        # A small encoder waits for kernels to be launched, and half precision launches more of them.
-        self._halves = encoder.device.type == "cuda" and encoder.hidden_size >= _WIDE
+        self.halves = on_gpu and encoder.hidden_size >= _WIDE and torch.cuda.is_bf16_supported(False)
+        self.captured = self.capture(CudaGraphs(encoder.device)) if on_gpu else None
         self._settled = 0 if settings.frozen_dropout else settled
         self._prefix: Prefix | None = None
 
@@ -142,6 +149,8 @@ class Training:
         with self._measured(), self._precision():
             folder = None if self.out is None else self.out.parent
             self._prefix = Prefix.of(self.encoder, self.objective.tokens, self._settled, folder)
+            if self.captured is not None:
+                self.captured.prefix = self._prefix
 
     @contextmanager
     def _measured(self) -> Iterator[None]:
@@ -155,10 +164,12 @@ class Training:
             self.history.peak = max(self.history.peak, torch.cuda.max_memory_allocated(device))
 
     def _precision(self) -> Any:
-        return torch.autocast(self.encoder.device.type, torch.bfloat16, enabled=self._halves)
+        return torch.autocast(self.encoder.device.type, torch.bfloat16, enabled=self.halves)
 
     def _finish(self) -> None:
         """Make the model what is kept of the training: the best weights, if asked for, in the task's own units."""
+        if self.captured is not None:
+            self.captured.close()
         if self.settings.keep == "best" and self.best_weights is not None:
             self.model.load_state_dict(self.best_weights, strict=False)
         self.objective.finish()
@@ -171,19 +182,49 @@ class Training:
         self.model.train()
         if not self.settings.frozen_dropout:
             rest(self.model)
-        losses: list[float] = []
+        losses, points = list[float](), 0
         every = max(1, self.steps_per_epoch // _POINTS_PER_EPOCH)
         batches, together = bucketed(self.lengths, self.settings.batch_size, generator), self.settings.accumulate
         largest = int(np.argmax([len(rows) * self.lengths[rows].max() for rows in batches]))
         for place, first in enumerate(range(0, len(batches), together)):
             step = (epoch - 1) * self.steps_per_epoch + place
             weighed = first <= largest < first + together and not self.history.activations
-            losses.append(self._step(batches[first : first + together], step, epoch, weighed=weighed))
-            if (place + 1) % every == 0:
-                self.history.steps.append({"step": step + 1, "loss": float(np.mean(losses[-every:]))})
-            bar.advance(1, loss=f"{losses[-1]:.3f}")
+            parts = batches[first : first + together]
+            if self.captured is None:
+                losses.append(self._step(parts, step, epoch, weighed=weighed))
+            else:
+                self.captured.step(parts, self._learning_rate(step), weighed=weighed)
+                if place + 1 - len(losses) >= max(every, _UNTOLD) or place + 1 == self.steps_per_epoch:
+                    losses += self._told(step, epoch)
+            for point in range(points, len(losses) // every):
+                mean = float(np.mean(losses[point * every : (point + 1) * every]))
+                self.history.steps.append(
+                    {"step": (epoch - 1) * self.steps_per_epoch + (point + 1) * every, "loss": mean}
+                )
+                points += 1
+            bar.advance(1, **({"loss": f"{losses[-1]:.3f}"} if losses else {}))
         self.model.eval()
         return float(np.mean(losses))
+
+    def capture(self, recorder: Recorder) -> CapturedSteps:
+        """Steps that are recorded, instead of those that are done one by one: on a GPU."""
+        settings = self.settings
+        return CapturedSteps(
+            self.encoder, self.objective, self.trained, self.optimizer, recorder, clip=settings.clip,
+            most=settings.batch_size, several=settings.accumulate > 1, precision=self._precision,
+        )  # fmt: skip
+
+    def _told(self, step: int, epoch: int) -> list[float]:
+        """The losses since they were last asked for, up to this step; the first that isn't finite ends it."""
+        assert self.captured is not None
+        told = self.captured.told()
+        bad = np.flatnonzero(~np.isfinite(told).all(1))
+        if len(bad):
+            self._give_up(float(told[bad[0], 0]), step - len(told) + 1 + int(bad[0]), epoch)
+        self.history.activations = max(self.history.activations, self.captured.activations)
+        if self.captured.note and self.captured.note not in self.history.notes:
+            self.history.notes.append(self.captured.note)
+        return [float(loss) for loss in told[:, 0]]
 
     def _step(self, parts: Sequence[np.ndarray], step: int, epoch: int, *, weighed: bool = False) -> float:
         """One step of the optimiser, for the mean loss of all that is in these batches."""
@@ -246,14 +287,6 @@ class Training:
             f"training stopped: {what} at step {step + 1} of {total} (epoch {epoch}){kept}; "
             f"try a learning rate under {self.settings.learning_rate:g}"
         )
-
-
-def _adamw(trained: list[nn.Parameter], learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
-    """AdamW over what is trained; weight decay spares biases and LayerNorm, which are all one-dimensional."""
-    matrices = [parameter for parameter in trained if parameter.ndim > 1]
-    vectors = [parameter for parameter in trained if parameter.ndim <= 1]
-    groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=learning_rate, fused=True)
 
 
 @contextmanager

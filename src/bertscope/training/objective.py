@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bertscope.models.batches import Batch, Tokens
+from bertscope.core.bucketing import rounded
+from bertscope.models.batches import Batch, Filled, Shape, Tokens, fill_up
 from bertscope.models.encoder import Encoder
 from bertscope.models.outputs.kinds import model_output
 from bertscope.training.distill import Teacher
@@ -39,8 +40,15 @@ class Objective(Protocol):
     def batch(self, things: np.ndarray) -> Batch:
         """The batch of these, on the encoder's device; its `rows` are rows of `tokens`."""
 
+    def fixed_batch(self, things: np.ndarray, most: int) -> Batch | None:
+        """The same on the CPU, filled up (see `Filled`) to `most` things and to one of a few shapes; None where that
+        would be twice as much work."""
+
     def loss(self, batch: Any) -> Tensor:
         """The mean loss of a batch, with the graph that leads to it. The loop decides the precision."""
+
+    def sized_loss(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """The same, and what it counts for beside others of the same step, where nobody may wait for a number."""
 
     def size(self, batch: Any) -> float:
         """What that mean counts for beside those of other batches of the same step."""
@@ -98,15 +106,35 @@ class Labelled:
     def batch(self, things: np.ndarray) -> RowBatch:
         return self._asked.batch(self._rows, self._starts, things)
 
+    def fixed_batch(self, things: np.ndarray, most: int) -> RowBatch | None:
+        counts = np.diff(self._starts)[things]
+        if counts.max() * len(things) > 2 * counts.sum():
+            return None
+        shape = Shape(self._fixed_length(int(self.lengths[things].max())), int(counts.max()))
+        filled = fill_up(things, most)
+        own = np.arange(shape.rows) < np.diff(self._starts)[filled][:, None]
+        batch = self._asked.batch(self._rows, self._starts, filled, shape=shape)
+        return replace(batch, filled=Filled.of(filled, len(things), own.ravel()))
+
+    def _fixed_length(self, longest: int) -> int:
+        return min(rounded(longest), self.encoder.max_length)
+
     def loss(self, batch: RowBatch) -> Tensor:
+        return self.sized_loss(batch)[0]
+
+    def sized_loss(self, batch: RowBatch) -> tuple[Tensor, Tensor]:
         raw = self._asked.run(batch)
         totals, counts = self._asked.losses(raw, batch)
-        loss = totals.sum() / counts.sum()
+        weight = None if batch.filled is None else batch.filled.weight
+        if weight is not None:
+            totals, counts = totals * weight, counts * weight
+        size = counts.sum()
+        loss = totals.sum() / size
         if self.teacher is None:
-            return loss
-        at = torch.from_numpy(batch.examples).to(self._taught.device)
-        taught = self._asked.taught(raw, self._taught[at], self.teacher.temperature)
-        return torch.lerp(loss, taught, self.teacher.weight)
+            return loss, size.detach()
+        things = torch.from_numpy(batch.examples).to(self._taught.device) if not batch.filled else batch.filled.things
+        taught = self._asked.taught(raw, self._taught[things], self.teacher.temperature, weight)
+        return torch.lerp(loss, taught, self.teacher.weight), size.detach()
 
     def size(self, batch: RowBatch) -> float:
         return self._asked.size(batch)

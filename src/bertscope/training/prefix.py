@@ -46,10 +46,11 @@ class Prefix:
         return prefix
 
     @contextmanager
-    def instead(self, batch: Batch) -> Iterator[None]:
-        """In a pass over this very batch, let the layers return what is kept. Any other pass computes them: a loss
-        may have texts of its own."""
-        kept, ids, base = self._gather(batch), batch.inputs["input_ids"], self._encoder.model.base_model
+    def instead(self, batch: Batch, kept: Tensor | None = None) -> Iterator[None]:
+        """In a pass over this very batch, let the layers return what is kept, which may be `gathered` already. Any
+        other pass computes them: a loss may have texts of its own."""
+        kept = self.gathered(batch) if kept is None else kept
+        ids, base = batch.inputs["input_ids"], self._encoder.model.base_model
         known = False
 
         def look(module: Any, args: tuple, kwargs: dict[str, Any]) -> None:
@@ -69,16 +70,17 @@ class Prefix:
         """Blocks of the hooked families return their attention beside their output."""
         return (states, None) if self._encoder.family.hooked else states
 
-    def _places(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+    def _places(self, rows: np.ndarray, length: int) -> tuple[Tensor, Tensor]:
         """[row, place]: which token of all stands there, and whether one does."""
         lengths = self._tokens.lengths[rows]
-        place = np.arange(lengths.max())
+        place = np.arange(length)
         real = place < lengths[:, None]
         at = np.where(real, self._tokens.starts[rows][:, None] + place, 0)
         return torch.from_numpy(at).to(self._states.device), torch.from_numpy(real).to(self._states.device)
 
-    def _gather(self, batch: Batch) -> Tensor:
-        at, real = self._places(batch.rows)
+    def gathered(self, batch: Batch) -> Tensor:
+        """[row, token, hidden]: what the layers put out for a batch, 0 for padding."""
+        at, real = self._places(batch.rows, batch.special.shape[1])
         return (self._states[at] * real[..., None]).to(self._encoder.device)
 
     @torch.no_grad()
@@ -103,7 +105,7 @@ class Prefix:
                 pad_id = encoder.tokenizer.pad_token_id or 0
                 batch = pad(self._tokens, rows, pad_id=pad_id, device=encoder.device)
                 model.base_model(**batch.inputs)
-                at, real = self._places(rows)
+                at, real = self._places(rows, batch.special.shape[1])
                 states = found["states"].to(self._states.device, self._states.dtype)
                 self._states[at[real]] = states[real]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bertscope.data.scored import Scores
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
-    from bertscope.training.loop import Trained
+    from bertscope.training.loop import History, Trained
 
 HANS = ("entailment", "non-entailment")
 """Its labels, in their order."""
@@ -103,14 +103,14 @@ def measure(
         with only(model, subnetwork) as smaller:
             scored.add("pruned", smaller, whole)
     folder = None if out is None else Path(out)
-    retrained, epochs = _retrained(base, task, subnetwork, scored, config, folder, resume)
+    retrained, history = _retrained(base, task, subnetwork, scored, config, folder, resume)
     best = draw("super" if config.arm in EVERY_SEED else "good", found, model, config.seed)
     shared = (subnetwork.kept & best.kept).sum() / max(1, subnetwork.kept.sum())
     size = [
         Number("left", share_left(model, subnetwork), unit="share of the blocks' weights"),
         Number("shared", float(shared), unit="share of its parts that survived"),
     ]
-    return Trained(retrained, _result(base, task, config, subnetwork, size, scored, epochs))
+    return Trained(retrained, _result(base, task, config, subnetwork, size, scored, history))
 
 
 def _retrained(
@@ -121,8 +121,8 @@ def _retrained(
     config: TicketConfig,
     out: Path | None,
     resume: bool,
-) -> tuple[Encoder, list[dict[str, float]]]:
-    """The subnetwork after the training, which is scored, and its epochs."""
+) -> tuple[Encoder, History]:
+    """The subnetwork after the training, which is scored, and what happened."""
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.loop import train
     from bertscope.training.objective import Labelled
@@ -140,7 +140,7 @@ def _retrained(
         Checkpoint.of(out).remove()
         if not config.keep_models:
             shutil.rmtree(out)
-    return ready, history.epochs
+    return ready, history
 
 
 class _Scored:
@@ -184,13 +184,13 @@ def _result(
     subnetwork: Subnetwork,
     size: list[Number],
     scored: _Scored,
-    epochs: list[dict[str, float]],
+    history: History,
 ) -> Result:
     import pandas as pd
 
     tables = {
         "scores": pd.DataFrame({"stage": stage, **score.row} for stage, score in scored.scores.items()),
-        "epochs": pd.DataFrame(epochs),
+        "epochs": pd.DataFrame(history.epochs),
     }
     return ticket.result(
         tables=tables,
@@ -201,5 +201,5 @@ def _result(
             "task": task.name, "method": subnetwork.method, "arm": config.arm,
             "seed": str(config.seed),
         },
-        notes=[*task.notes],
+        notes=[*task.notes, *history.notes],
     )  # fmt: skip

@@ -8,7 +8,7 @@ compared. All rows of an example are in one batch, so that whatever is computed 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,9 +21,10 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.model_record import Origin
 from bertscope.core.output import Output
-from bertscope.models.batches import WINDOW, Batch, Tokens, give_back_memory, pad, tokenise
+from bertscope.models.batches import WINDOW, Batch, Shape, Tokens, give_back_memory, pad, tokenise
 from bertscope.models.observe import default_budget
 from bertscope.models.outputs.contrasted import Contrasted
+from bertscope.models.outputs.deployed import Deployed
 from bertscope.models.outputs.explained import Explained
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class RowBatch(Batch):
         """[example, ...]: what is right, where an example's rows all say the same."""
         if len(self.examples) == len(self.owner):
             return self.gold
+        if self.filled is not None:
+            return self.gold.unflatten(0, (len(self.examples), -1))[:, 0]
         each = torch.arange(len(self.examples), device=self.owner.device)
         return self.gold[torch.searchsorted(self.owner, each)]
 
@@ -78,6 +81,9 @@ class RowBatch(Batch):
         """Values of rows [row, ...], added up for each example [example, ...]."""
         if len(self.examples) == len(self.owner):
             return values
+        if self.filled is not None:
+            own = self.filled.rows.view(-1, *[1] * (values.ndim - 1))
+            return values.where(own, 0.0).unflatten(0, (len(self.examples), -1)).sum(1)
         return values.new_zeros(len(self.examples), *values.shape[1:]).index_add(0, self.owner, values)
 
 
@@ -190,9 +196,9 @@ class ModelOutput(Explained, Contrasted):
         """Let labels that are rare in a training set count for more in the loss."""
         raise UserError(f"class weights are for one label a text or a word, which {self.kind} hasn't; leave them out")
 
-    def taught(self, raw: Any, teacher: Tensor, temperature: float) -> Tensor:
-        """How far what is said is from what a teacher said of the same examples, averaged over them; only of kinds of
-        which all that was said is kept (`can_be_taught`)."""
+    def taught(self, raw: Any, teacher: Tensor, temperature: float, weight: Tensor | None = None) -> Tensor:
+        """How far what is said is from what a teacher said of the same examples, averaged over them, by their weight
+        [example] where they have one; only of kinds of which all that was said is kept (`can_be_taught`)."""
         raise NotImplementedError(f"{self.kind} can't be learnt from a teacher")
 
     @property
@@ -238,32 +244,27 @@ class ModelOutput(Explained, Contrasted):
             for group in group_examples(rows.tokens.lengths, starts, budget):
                 yield self.batch(rows, starts, group, first)
 
-    def batch(self, rows: Rows, starts: np.ndarray, group: np.ndarray, first: int = 0) -> RowBatch:
+    def batch(
+        self, rows: Rows, starts: np.ndarray, group: np.ndarray, first: int = 0, shape: Shape | None = None
+    ) -> RowBatch:
         """The batch of a group of examples, whose rows begin at `starts`; `first` is where the examples begin in the
-        corpus."""
+        corpus. Filled up to a `shape`, an example's first row takes the place of those that it lacks."""
         encoder, counts = self.encoder, np.diff(starts)[group]
+        device, length = (encoder.device, None) if shape is None else (shape.device, shape.length)
         at = np.concatenate([np.arange(starts[one], starts[one + 1]) for one in group])
+        if shape is not None:
+            place = np.arange(shape.rows)
+            at = (starts[group][:, None] + np.where(place < counts[:, None], place, 0)).ravel()
+            counts = np.full(len(group), shape.rows)
         shown = replace(rows.tokens, fields=rows.tokens.fields | dict(rows.marks))
-        padded = pad(shown, at, pad_id=encoder.tokenizer.pad_token_id or 0, device=encoder.device)
+        padded = pad(shown, at, pad_id=encoder.tokenizer.pad_token_id or 0, device=device, length=length)
         marks = {name: padded.inputs.pop(name) for name in rows.marks}
-        owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts)).to(encoder.device)
+        owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts)).to(device)
         known = {each.name: getattr(padded, each.name) for each in fields(padded)}
         cut = np.asarray(rows.truncated[group], dtype=bool)
         known["truncated"] = int(cut.sum())
-        right = None if rows.gold is None else torch.from_numpy(rows.gold[at]).to(encoder.device)
+        right = None if rows.gold is None else torch.from_numpy(rows.gold[at]).to(device)
         return RowBatch(**known, examples=group + first, owner=owner, gold=right, marks=marks, cut=cut)
-
-
-class Deployed(nn.Module):
-    """A library's model that takes and gives tensors in an order."""
-
-    def __init__(self, model: nn.Module, reads: Sequence[str], gives: Sequence[str]) -> None:
-        super().__init__()
-        self.model, self._reads, self._gives = model, tuple(reads), tuple(gives)
-
-    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        found = self.model(**dict(zip(self._reads, inputs, strict=True)))
-        return tuple(found[name] for name in self._gives)
 
 
 def group_examples(lengths: np.ndarray, starts: np.ndarray, tokens: int) -> Iterator[np.ndarray]:

@@ -88,6 +88,8 @@ class Candidates(ModelOutput):
     def run(self, batch: RowBatch) -> Tensor:
         """A number for each candidate, [example, most]; `NO_CANDIDATE` where there is none."""
         scores = at_least_single(self.encoder.model(**self.called_with(batch)).logits)[:, 0]
+        if batch.filled is not None:  # then all have as many rows
+            return scores.where(batch.filled.rows, NO_CANDIDATE).unflatten(0, (len(batch.examples), -1))
         counts = torch.bincount(batch.owner, minlength=len(batch.examples))
         place = torch.arange(len(scores), device=scores.device) - (counts.cumsum(0) - counts)[batch.owner]
         found = scores.new_full((len(counts), int(counts.max())), NO_CANDIDATE)
@@ -101,7 +103,10 @@ class Candidates(ModelOutput):
         return raw
 
     def losses(self, raw: Tensor, batch: RowBatch) -> tuple[Tensor, Tensor]:
-        right = batch.gold.new_zeros(len(raw)).index_put((batch.owner,), batch.gold)  # its rows all say the same
+        if batch.filled is not None:
+            right = batch.right
+        else:  # its rows all say the same
+            right = batch.gold.new_zeros(len(raw)).index_put((batch.owner,), batch.gold)
         found = cross_entropy(raw, right, reduction="none")
         return found, torch.ones_like(found)
 
@@ -151,8 +156,8 @@ class Candidates(ModelOutput):
         candidate = np.arange(len(rows.example)) - np.searchsorted(rows.example, rows.example)
         return rows.tokens.segments * (1 + np.repeat(candidate, rows.tokens.lengths))
 
-    def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
-        return from_teacher(raw, teacher[:, : raw.shape[1]], temperature)
+    def taught(self, raw: Tensor, teacher: Tensor, temperature: float, weight: Tensor | None = None) -> Tensor:
+        return from_teacher(raw, teacher[:, : raw.shape[1]], temperature, weight)
 
     def sparing(self) -> AbstractContextManager[None]:
         return first_token_only(self.encoder) if self._summary_reads_first else nullcontext()

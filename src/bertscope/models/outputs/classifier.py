@@ -36,12 +36,14 @@ class Classifier(ModelOutput):
 
     def __init__(self, encoder: Encoder, output: Output | None = None) -> None:
         super().__init__(encoder, output)
-        self._order = slice(None) if output is None else self.order(encoder, output)
+        order = [] if output is None else self.order(encoder, output)
+        # As they are where they are in order: on a GPU, numbers to choose by would be brought there each time.
+        self._order = order if order != sorted(order) else slice(None)
 
     @classmethod
-    def order(cls, encoder: Encoder, output: Output) -> Any:
-        """Where the model has each of the task's labels."""
-        return slice(None)
+    def order(cls, encoder: Encoder, output: Output) -> list[int]:
+        """Where the model has each of the task's labels; empty where they have no order."""
+        return []
 
     @classmethod
     def refuse_other(cls, encoder: Encoder, output: Output) -> None:
@@ -108,8 +110,8 @@ class Classifier(ModelOutput):
     def outputs(self, raw: Tensor, batch: RowBatch) -> Tensor:
         return raw
 
-    def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
-        return from_teacher(raw[:, self._order], teacher, temperature)
+    def taught(self, raw: Tensor, teacher: Tensor, temperature: float, weight: Tensor | None = None) -> Tensor:
+        return from_teacher(raw[:, self._order], teacher, temperature, weight)
 
     @property
     def reads_marked_words(self) -> bool:  # type: ignore[override]
@@ -147,7 +149,7 @@ class OneLabel(Classifier):
         cls.order(encoder, output)
 
     @classmethod
-    def order(cls, encoder: Encoder, output: Output) -> Any:
+    def order(cls, encoder: Encoder, output: Output) -> list[int]:
         return output.match(encoder.labels)[0]  # type: ignore[attr-defined]
 
     def balance(self, train: Examples) -> None:
@@ -247,13 +249,22 @@ def kl(whole: Tensor, other: Tensor) -> Tensor:
     return (before.exp() * (before - after)).sum(-1).clamp_min(0)
 
 
-def from_teacher(student: Tensor, teacher: Tensor, temperature: float) -> Tensor:
-    """How far the student's outputs [n, c] are from the teacher's, averaged over the examples.
+def from_teacher(student: Tensor, teacher: Tensor, temperature: float, weight: Tensor | None = None) -> Tensor:
+    """How far the student's outputs [n, c] are from the teacher's, averaged over the examples, by their weight.
 
     Classes: T^2 KL(teacher || student) of the probabilities softmax(outputs / T), in nats; the factor keeps the
     gradient's size whatever the temperature. One output, a score: the squared difference.
     """
     if student.shape[-1] == 1:
-        return mse_loss(student, teacher)
+        return mse_loss(student, teacher) if weight is None else weighted((student - teacher).square(), weight)
     soft, hard = (log_softmax(outputs / temperature, -1) for outputs in (student, teacher))
+    if weight is not None:
+        return temperature**2 * weighted(kl_div(soft, hard, reduction="none", log_target=True).sum(-1), weight)
     return temperature**2 * kl_div(soft, hard, reduction="batchmean", log_target=True)
+
+
+def weighted(values: Tensor, weight: Tensor | None) -> Tensor:
+    """The mean of values [example, ...], each example by its weight."""
+    if weight is None:
+        return values.mean()
+    return (values.flatten(1).mean(1) if values.ndim > 1 else values).mul(weight).sum() / weight.sum()

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import log
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from bertscope.core.attributions import Targets, Wanted
+from bertscope.core.bucketing import rounded
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import Output
+from bertscope.models.batches import Shape
 from bertscope.models.evaluating import at_least_single
 from bertscope.models.masked_words import guessed, guesses, mask_words, right_pieces, typed_masks
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
@@ -31,6 +34,16 @@ _AT_ONCE = 64
 
 
 @dataclass(frozen=True)
+class PieceBatch(RowBatch):
+    """Rows of some texts, and where their masked pieces are: as many places whatever is masked."""
+
+    at: Tensor | None = None
+    """[piece]: its token, counted through all rows; 0 where there is none."""
+    there: Tensor | None = None
+    """[piece]: whether there is one."""
+
+
+@dataclass(frozen=True)
 class _Guesses:
     """What a model says of a batch's masked pieces, row by row."""
 
@@ -44,9 +57,13 @@ class _Guesses:
     """[piece]: which of its row's masked pieces it is."""
     exact: bool = False
     """Whether losses are computed in double precision."""
+    there: Tensor | None = None
+    """[piece]: whether it counts; None where all do."""
 
     def losses(self) -> Tensor:
-        """[piece], in nats."""
+        """[piece], in nats; 0 of what doesn't count."""
+        if self.there is not None:
+            return cross_entropy(self.logits, self.right, reduction="none").where(self.there, 0.0)
         if not self.exact:
             return cross_entropy(self.logits, self.right, reduction="none")
         each = zip(self.logits.split(_AT_ONCE), self.right.split(_AT_ONCE), strict=True)
@@ -58,7 +75,8 @@ class _Guesses:
 
     def counts(self, like: Tensor, rows: int) -> Tensor:
         """[row]: masked pieces; 1 where nothing is masked that is read, and all sums are 0."""
-        return self.per_row(torch.ones_like(like), rows).clamp_min(1)
+        each = torch.ones_like(like) if self.there is None else self.there.to(like.dtype)
+        return self.per_row(each, rows).clamp_min(1)
 
 
 class _Guessing(nn.Module):
@@ -113,8 +131,25 @@ class GuessedWords(ModelOutput):
     def deployed(self, model: nn.Module) -> nn.Module:
         return _Guessing(model, self.reads)
 
+    def batch(
+        self, rows: Rows, starts: np.ndarray, group: np.ndarray, first: int = 0, shape: Shape | None = None
+    ) -> RowBatch:
+        made = super().batch(rows, starts, group, first, shape)
+        if shape is None:
+            return made
+        at = (made.marks["right"].flatten() != 0).nonzero()[:, 0]
+        more = rounded(max(1, len(at))) - len(at)
+        there = torch.arange(len(at) + more) < len(at)
+        known = {each.name: getattr(made, each.name) for each in fields(made)}
+        return PieceBatch(**known, at=torch.nn.functional.pad(at, (0, more)), there=there)
+
     def run(self, batch: RowBatch) -> _Guesses:
         right = batch.marks["right"] + NOTHING
+        if isinstance(batch, PieceBatch):
+            assert batch.at is not None
+            logits = at_least_single(guesses(self.encoder, batch.inputs, batch.at))
+            row, own = batch.at // right.shape[1], right.flatten()[batch.at].clamp_min(0)
+            return _Guesses(logits, own, row, torch.zeros_like(row), there=batch.there)
         masked = right != NOTHING
         row, _ = masked.nonzero(as_tuple=True)
         place = (masked.cumsum(1) - 1)[masked]

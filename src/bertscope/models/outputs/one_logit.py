@@ -14,7 +14,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.output import Output
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.base import RowBatch
-from bertscope.models.outputs.classifier import Classifier
+from bertscope.models.outputs.classifier import Classifier, weighted
 from bertscope.models.outputs.explained import of_all, on
 from bertscope.models.outputs.several import sigmoid_kl
 
@@ -83,6 +83,6 @@ class SecondLabel(Classifier):
     def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
         return self.quantity(raw, batch, targets).sigmoid()
 
-    def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+    def taught(self, raw: Tensor, teacher: Tensor, temperature: float, weight: Tensor | None = None) -> Tensor:
         """T^2 KL(teacher || student) of the probabilities sigmoid(output / T), averaged over the examples."""
-        return temperature**2 * sigmoid_kl(teacher / temperature, raw / temperature).mean()
+        return temperature**2 * weighted(sigmoid_kl(teacher / temperature, raw / temperature), weight)

@@ -13,9 +13,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from bertscope.core.attributions import Targets, Wanted
+from bertscope.core.bucketing import rounded
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import Output
+from bertscope.models.batches import Shape
 from bertscope.models.config_notes import PARSER
 from bertscope.models.needed_rows import first_tokens
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
@@ -50,6 +52,10 @@ class Parsed(ModelOutput):
     says_of_words = True
     no_contrast = "a tree is many choices at once, and two trees have no one logit that tells them apart"
 
+    def __init__(self, encoder: Encoder, output: Output | None = None) -> None:
+        super().__init__(encoder, output)
+        self._tables: dict[torch.device, Tensor] = {}
+
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
         return with_parser(base, output.labels, **how)
@@ -66,6 +72,14 @@ class Parsed(ModelOutput):
         if examples.words is None or examples.pair is not None:
             raise UserError(f"{self.encoder.name} parses sentences whose words are marked; give a treebank")
         return super().rows(examples, gold=gold)
+
+    def batch(
+        self, rows: Rows, starts: np.ndarray, group: np.ndarray, first: int = 0, shape: Shape | None = None
+    ) -> RowBatch:
+        made = super().batch(rows, starts, group, first, shape)
+        if shape is None or made.gold is None:
+            return made
+        return replace(made, gold=made.gold[:, : rounded(int(seen_words(made).max()))].contiguous())
 
     def notes_on(self, rows: Rows) -> tuple[str, ...]:
         truncated, longest = int(rows.truncated.sum()), self.encoder.max_length
@@ -85,7 +99,7 @@ class Parsed(ModelOutput):
 
     def run(self, batch: RowBatch) -> _Scored:
         model, counts = self.encoder.model, seen_words(batch)
-        longest = int(counts.max())
+        longest = _most(batch, counts)
         if hasattr(model, PARSER):  # otherwise it is in an ONNX file
             vectors = word_vectors(model, batch, longest)
             return _Scored(partial(model.parser.relations, vectors), arc_scores(model, vectors, counts), counts)
@@ -111,6 +125,9 @@ class Parsed(ModelOutput):
         """Of each word's governor, and of its relation to the right one; of words whose governor is read too."""
         governors, relations, there = self._learnable(batch, raw.counts)
         kinds = raw.relations(governors.where(there, 0)).to(raw.arcs.dtype)
+        if batch.filled is not None:  # what isn't learnt is computed, too: how much that is, nobody has to know
+            found = _each(raw.arcs, governors.where(there, 0)) + _each(kinds, relations.where(there, 0))
+            return found.where(there, 0.0).sum(1), there.sum(1).clamp_min(1).to(found.dtype)
         found = raw.arcs.new_zeros(there.shape)
         found[there] = cross_entropy(raw.arcs[there], governors[there], reduction="none") + cross_entropy(
             kinds[there], relations[there], reduction="none"
@@ -131,7 +148,7 @@ class Parsed(ModelOutput):
         """[row, word]: governors, of which 0 is what is above the root, relations, and whether both are to be
         learnt."""
         assert batch.gold is not None
-        width = int(counts.max())
+        width = _most(batch, counts)
         governors, relations = batch.gold[:, :width, 0] + 1, self._own_places(batch.gold[:, :width, 1])
         inside = torch.arange(width, device=counts.device) < counts[:, None]
         return governors, relations, inside & (governors >= 0) & (governors <= counts[:, None]) & (relations >= 0)
@@ -178,14 +195,26 @@ class Parsed(ModelOutput):
 
     def _own_places(self, relations: Tensor) -> Tensor:
         """Relations of the task as places among those that the parser knows; `NOTHING` where it hasn't one."""
-        assert self.output is not None
-        own = {label: at for at, label in enumerate(self.encoder.labels)}
-        table = [*(own.get(label, NOTHING) for label in self.output.labels), NOTHING]
-        return torch.tensor(table, device=relations.device)[relations.clamp_min(-1)]
+        if relations.device not in self._tables:  # brought there once
+            assert self.output is not None
+            own = {label: at for at, label in enumerate(self.encoder.labels)}
+            table = [*(own.get(label, NOTHING) for label in self.output.labels), NOTHING]
+            self._tables[relations.device] = torch.tensor(table, device=relations.device)
+        return self._tables[relations.device][relations.clamp_min(-1)]
 
     def _inside(self, raw: _Scored) -> Tensor:
         """[row, word]: whether there is one, and it is read."""
         return torch.arange(raw.arcs.shape[1], device=raw.arcs.device) < raw.counts[:, None]
+
+
+def _most(batch: RowBatch, counts: Tensor) -> int:
+    """Words that there is room for: as many as the longest sentence has, or as the shape of the batch says."""
+    return int(counts.max()) if batch.filled is None else batch.gold.shape[1]
+
+
+def _each(scores: Tensor, right: Tensor) -> Tensor:
+    """The cross-entropy of each word [row, word]."""
+    return cross_entropy(scores.flatten(0, 1), right.flatten(), reduction="none").view_as(right)
 
 
 def _under(relations: Tensor, governors: Tensor) -> Tensor:

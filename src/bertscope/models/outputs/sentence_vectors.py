@@ -102,8 +102,8 @@ class Cosines(ModelOutput):
         """The squared change of the cosine."""
         return (_cosines(raw) - _cosines(whole)).square()
 
-    def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
-        return from_teacher(_cosines(raw)[:, None], teacher, temperature)
+    def taught(self, raw: Tensor, teacher: Tensor, temperature: float, weight: Tensor | None = None) -> Tensor:
+        return from_teacher(_cosines(raw)[:, None], teacher, temperature, weight)
 
     def targets(self, raw: Tensor, batch: RowBatch, wanted: Wanted) -> Targets:
         return of_all(NO_PLACE, batch)

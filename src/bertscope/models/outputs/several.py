@@ -14,7 +14,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.output import Output
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.base import RowBatch
-from bertscope.models.outputs.classifier import Classifier
+from bertscope.models.outputs.classifier import Classifier, weighted
 from bertscope.models.outputs.explained import of_all, on
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class EachLabel(Classifier):
         cls.order(encoder, output)
 
     @classmethod
-    def order(cls, encoder: Encoder, output: Output) -> Any:
+    def order(cls, encoder: Encoder, output: Output) -> list[int]:
         return output.match(encoder.labels)[0]  # type: ignore[attr-defined]
 
     def losses(self, raw: Tensor, batch: RowBatch) -> tuple[Tensor, Tensor]:
@@ -78,11 +78,11 @@ class EachLabel(Classifier):
     def probability(self, raw: Tensor, batch: RowBatch, targets: Targets) -> Tensor:
         return self.quantity(raw, batch, targets).sigmoid()
 
-    def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+    def taught(self, raw: Tensor, teacher: Tensor, temperature: float, weight: Tensor | None = None) -> Tensor:
         """T^2 KL(teacher || student) of the probabilities sigmoid(outputs / T), averaged over labels and examples."""
         student = raw[:, self._order]
         said = teacher[:, : student.shape[1]]  # the threshold behind it teaches nothing
-        return temperature**2 * sigmoid_kl(said / temperature, student / temperature).mean()
+        return temperature**2 * weighted(sigmoid_kl(said / temperature, student / temperature), weight)
 
 
 def sigmoid_kl(whole: Tensor, other: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from bertscope.core.attributions import Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import SILENT, Output
-from bertscope.models.batches import WINDOW, tokenise_whole
+from bertscope.models.batches import WINDOW, Shape, tokenise_whole
 from bertscope.models.evaluating import at_least_single
 from bertscope.models.new_task_head import with_new_task_head
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
@@ -58,6 +58,7 @@ class Tagger(ModelOutput):
     def __init__(self, encoder: Encoder, output: Output | None = None) -> None:
         super().__init__(encoder, output)
         self._match = None if output is None else output.match(encoder.labels)  # type: ignore[attr-defined]
+        self._had: dict[torch.device, Tensor] = {}
 
     @classmethod
     def build(cls, base: Encoder, output: Output, **how: Any) -> Encoder:
@@ -98,19 +99,23 @@ class Tagger(ModelOutput):
             marks["gold"] = np.where(windows.word >= 0, right[row, windows.word], NOTHING)
         return Rows(windows.tokens, windows.example, np.zeros(len(examples), dtype=bool), marks=marks)
 
-    def batch(self, rows: Rows, starts: np.ndarray, group: np.ndarray, first: int = 0) -> WordBatch:
-        made = super().batch(rows, starts, group, first)
-        tokens, own = rows.tokens, np.concatenate([np.arange(starts[one], starts[one + 1]) for one in group])
+    def batch(
+        self, rows: Rows, starts: np.ndarray, group: np.ndarray, first: int = 0, shape: Shape | None = None
+    ) -> WordBatch:
+        made = super().batch(rows, starts, group, first, shape)
+        tokens, own, device = rows.tokens, made.rows, made.owner.device
+        counts = np.diff(starts)[group] if shape is None else np.full(len(group), shape.rows)
         row = np.repeat(np.arange(len(own)), tokens.lengths[own])
         place = np.concatenate([np.arange(length) for length in tokens.lengths[own]])
         word = rows.marks["word"][tokens.starts[own][row] + place] - 1
-        owner = np.repeat(np.arange(len(group)), np.diff(starts)[group])[row]
-        at = np.zeros((len(group), int(word.max()) + 1), dtype=np.int64)
+        owner = np.repeat(np.arange(len(group)), counts)[row]
+        words = int(word.max()) + 1
+        at = np.zeros((len(group), words if shape is None else max(words, shape.length)), dtype=np.int64)
         read, speaks = np.zeros(at.shape, dtype=bool), word != NO_WORD
-        at[owner[speaks], word[speaks]] = (row * tokens.lengths[own].max() + place)[speaks]
+        at[owner[speaks], word[speaks]] = (row * made.special.shape[1] + place)[speaks]
         read[owner[speaks], word[speaks]] = True
         known = {each.name: getattr(made, each.name) for each in fields(made)}
-        known |= {name: torch.from_numpy(each).to(self.encoder.device) for name, each in (("at", at), ("read", read))}
+        known |= {name: torch.from_numpy(each).to(device) for name, each in (("at", at), ("read", read))}
         return WordBatch(**known)
 
     def notes_on(self, rows: Rows) -> tuple[str, ...]:
@@ -159,11 +164,18 @@ class Tagger(ModelOutput):
         """[example, word]: what a word counts for in the loss; 0 where it isn't read, or the model lacks its tag."""
         assert batch.read is not None and self.output is not None and self._match is not None
         gold = _gold(batch)
-        has = [float(bool(at)) for at in self._match.places[: len(self.output.labels)]]
-        weights = torch.tensor(has, device=gold.device)
+        weights = self._has(gold.device)
         if self._weights is not None:
             weights = weights * self._weights
         return weights[gold.clamp_min(0)].where(batch.read & (gold >= 0), 0.0)
+
+    def _has(self, device: torch.device) -> Tensor:
+        """[label]: 1 where the model has the task's tag; brought to the device once."""
+        if device not in self._had:
+            assert self.output is not None and self._match is not None
+            has = [float(bool(at)) for at in self._match.places[: len(self.output.labels)]]
+            self._had[device] = torch.tensor(has, device=device)
+        return self._had[device]
 
     def divergence(self, whole: Tensor, raw: Tensor, batch: RowBatch) -> Tensor:
         """KL(whole || other) in nats, averaged over the words of a sentence; tags that mean the same to the task are
@@ -171,12 +183,14 @@ class Tagger(ModelOutput):
         read = _is_said(whole)
         return kl(self._in_order(whole), self._in_order(raw)).where(read, 0.0).sum(1) / read.sum(1).clamp_min(1)
 
-    def taught(self, raw: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+    def taught(self, raw: Tensor, teacher: Tensor, temperature: float, weight: Tensor | None = None) -> Tensor:
         """T^2 KL(teacher || student) of the words' tags, averaged over all words."""
         assert self.output is not None
-        own = len(self.output.labels)
-        student, teacher = self._in_order(raw)[..., :own], teacher[:, : raw.shape[1], :own]
+        own, words = len(self.output.labels), min(raw.shape[1], teacher.shape[1])
+        student, teacher = self._in_order(raw)[:, :words, :own], teacher[:, :words, :own]
         said = _is_said(student) & _is_said(teacher)
+        if weight is not None:
+            said = said & (weight > 0)[:, None]
         soft, hard = (log_softmax(each / temperature, -1) for each in (student, teacher))
         found = (hard.exp() * (hard - soft)).sum(-1).where(said, 0.0)
         return temperature**2 * found.sum() / said.sum().clamp_min(1)

@@ -48,6 +48,7 @@ def measure(
     if config.positives == "shuffled":
         subject["positives"] = "shuffled"
     notes = [*data.notes, f"{len(sets):,} sets to train on, {len(held_out):,} held out", *objective.notes]
+    notes += history.notes
     return Trained(encoder, contrastive_result(history, settings, objective.metric, records([base]), subject, notes))
 
 

@@ -56,7 +56,7 @@ def measure(
     result.arrays |= kept_outputs(task, tuned, predictions)
     result.tables["rows"] = rows_table((untuned, said_before), (tuned, predictions))
     result.notes += [note for note in tuned.notes if note not in objective.task.notes]
-    result.notes += objective.notes
+    result.notes += [*objective.notes, *history.notes]
     if len(tuned.test) > ROWS:
         result.notes.append(f"rows: the first {ROWS:,} of {len(tuned.test):,} test rows")
     if predictions.truncated:
