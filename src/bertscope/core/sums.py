@@ -45,11 +45,11 @@ class Sums:
             for held in (self.arrays, self.facts)
         ))  # fmt: skip
 
-    def save(self, folder: Path) -> None:
-        """Write them to a folder, whole or not at all."""
+    def save(self, folder: Path, kind: str = KIND) -> None:
+        """Write them to a folder, whole or not at all, which is then of that kind."""
         from safetensors.numpy import save_file
 
-        with whole_folder(folder, KIND) as scratch:
+        with whole_folder(folder, kind) as scratch:
             # safetensors writes the bytes as they lie in memory: only C order reads back as it was.
             save_file({name: np.ascontiguousarray(one) for name, one in self.arrays.items()}, scratch / _ARRAYS)
             (scratch / _FACTS).write_text(json.dumps(dict(self.facts)), encoding="utf-8")

@@ -148,8 +148,8 @@ class RedundancyReader:
             outputs.add(layer, one.context, self._hashes)
 
     def sums(self, first: int = 0) -> Sums:
-        named = {"maps": self.maps, "outputs": self.outputs}
-        return Sums.of({f"{name}.{at}": one.sums() for name, all in named.items() for at, one in enumerate(all)})
+        maps = {f"maps.{at}": one.sums() for at, one in enumerate(self.maps)}
+        return Sums.of(maps | {f"outputs.{at}": one.sums() for at, one in enumerate(self.outputs)})
 
     def merge(self, other: Sums) -> None:
         for at, (maps, outputs) in enumerate(zip(self.maps, self.outputs, strict=True)):
