@@ -95,8 +95,8 @@ class Question:
     shares_pass: bool = False
     """A question about attention: `measure.py` has `part`, its part in a pass that others can share."""
     adds_up: bool = False
-    """Whether it can be asked in shards: its reader of a pass has `sums` and `merge` (`core/sums.py`). A step then has
-    the shards' `sums` in the place of the texts."""
+    """Whether it can be asked in shards: its reader has `sums` and `merge` (`core/sums.py`). A step may then have the
+    shards' `sums` in the place of the texts."""
     card: tuple[HeadFact | HeadMaps, ...] | None = None
     """What the page's head card shows of it; None: every table with the columns `layer` and `head`."""
     row_card: tuple[RowFact, ...] = ()
