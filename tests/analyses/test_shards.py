@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from bertscope.analyses.shards.division import DivisionConfig
+from bertscope.analyses.shards.plan import in_shards
 from bertscope.core.errors import UserError
+from bertscope.core.planning import planned
 from bertscope.core.registry import QUESTIONS, find
 from bertscope.core.result import Result
+from bertscope.core.step import Root
 from bertscope.core.store import Store
 from bertscope.models.batches import WINDOW
 from long_corpora import TEXTS, lines, text_file, treebank
@@ -20,8 +26,6 @@ EXACT = 1e-12
 @pytest.fixture(scope="module")
 def models(_tiny, tmp_path_factory):
     """Two models of one shape: with other weights in the last layer."""
-    import copy
-
     folder = tmp_path_factory.mktemp("models")
     _tiny.save(folder / "before")
     after = copy.deepcopy(_tiny)
@@ -76,8 +80,6 @@ def test_features(models, tmp_path):
 
 
 def test_features_of_texts_without_words(models, corpus, tmp_path, monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "spacy", None)
     whole = find("features")(models[0], str(corpus), repeats=100)
     assert any("spaCy" in note for note in whole.notes)
@@ -132,8 +134,6 @@ def test_a_damaged_shard_is_made_again_alone(models, corpus, tmp_path):
 
 @pytest.mark.parametrize("name", sorted(name for name, entry in QUESTIONS.items() if entry.group))
 def test_who_cannot_be_asked_in_shards_says_so(name, tmp_path):
-    from bertscope.core.planning import planned
-
     question = find(name)
     if question.adds_up:
         assert question.shares_pass and question.reads
@@ -164,7 +164,7 @@ def test_what_cannot_be_read_in_shards(given, how, message, models, corpus, tmp_
         find("change")(*models, source, store=tmp_path / "store", **({"shards": 2} | how))
 
 
-def test_labels_of_maps_are_for_one_pass(models, corpus, tmp_path):
-    (tmp_path / "labels.csv").write_text("x\n")
-    with pytest.raises(UserError):
-        find("patterns")(models, str(corpus), labels=str(tmp_path / "labels.csv"), shards=2, store=tmp_path / "s")
+def test_labels_of_maps_are_for_one_pass():
+    one, patterns = Root("model", "pocket", "1"), find("patterns")
+    with pytest.raises(UserError, match="patterns in shards takes no --labels; leave it out"):
+        in_shards(patterns, [one], Root("examples", "a.txt", "2"), patterns.config(), {"labels": one}, 2)
