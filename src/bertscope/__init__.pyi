@@ -416,6 +416,8 @@ def change(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
+    shards: int | None = None,
+    workers: int = 0,
 ) -> Result:
     """What did fine-tuning change in the attention?
 
@@ -445,6 +447,8 @@ def change(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, each a step of the store, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
     """
 
 def check(
@@ -999,6 +1003,8 @@ def features(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
+    shards: int | None = None,
+    workers: int = 0,
 ) -> Result:
     """Which words draw attention, and which words attend to which?
 
@@ -1030,6 +1036,8 @@ def features(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, each a step of the store, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
     """
 
 def finetune(
@@ -1655,6 +1663,8 @@ def patterns(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
+    shards: int | None = None,
+    workers: int = 0,
 ) -> Result:
     """What shape is each head's attention?
 
@@ -1688,6 +1698,8 @@ def patterns(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, each a step of the store, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
     """
 
 def probe(
@@ -1998,6 +2010,8 @@ def redundancy(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
+    shards: int | None = None,
+    workers: int = 0,
 ) -> Result:
     """How different are the heads from each other?
 
@@ -2038,6 +2052,8 @@ def redundancy(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, each a step of the store, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
     """
 
 def relations(

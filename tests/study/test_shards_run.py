@@ -76,7 +76,7 @@ def test_by_the_command(asked, tmp_path, command):
     told = {one["key"]: one["value"] for one in json.loads(printed)["numbers"]}
     assert told["cosine"] == pytest.approx(whole["cosine"].value, rel=1e-12)
     code, _, said = command("relations", names[0], "--on", names[2], "--shards", 3)
-    assert code == 2 and said.startswith("error: relations can't be asked in shards") and said.count("\n") == 1
+    assert code == 2 and said.startswith("bertscope: relations can't be asked in shards") and said.count("\n") == 1
 
 
 @pytest.mark.alone

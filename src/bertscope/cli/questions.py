@@ -37,7 +37,7 @@ _DATA_HELP = {
     "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
     "data": "A task, or texts without labels: a treebank (.conllu), FrameNet, a text file.",
     "pairs": "demo/minimal, a file with columns good and bad (or clean and corrupted), BLiMP, or texts with --swap.",
-    "examples": "A task (its test set is read), a treebank (.conllu), FrameNet, or a text file.",
+    "examples": "A task (its test set is read), a treebank (.conllu), FrameNet, a text file, or 'parts/*.txt.gz'.",
 }
 _ALSO_TRAINED_ON = " Also SQuAD's JSON, demo/qa, or a treebank (.conllu)."
 """What finetune takes, and questions that look at labels don't."""
@@ -85,6 +85,8 @@ def _command(question: Question) -> Callable[..., None]:
     also = _ALSO_TRAINED_ON if question.name == "finetune" else _OR_A_TEXT if question.takes_text else ""
     on: Any = str | None if question.takes_text else str
     of_models = registry.is_model(question.asked_of[question.named[0]].kind)
+    # Who can't be asked in shards says so, but doesn't offer it.
+    sharing = Parameter(name="*", group="In shards", show=question.adds_up)
     keywords = {
         **({"on": Annotated[on, Parameter(help=_DATA_HELP[reads] + also)]} if reads else {}),
         **{
@@ -96,7 +98,7 @@ def _command(question: Question) -> Callable[..., None]:
         **(
             {"models": Annotated[ModelOptions, Parameter(name="*", group="How models are read")]} if of_models else {}
         ),
-        **({"sharing": Annotated[ShardOptions, Parameter(name="*", group="In shards")]} if reads in _TEXTS else {}),
+        **({"sharing": Annotated[ShardOptions, sharing]} if reads in _TEXTS else {}),
         "run": Annotated[RunOptions, Parameter(name="*", group="Where the answer goes")],
     }
     listed = [
