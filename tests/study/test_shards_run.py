@@ -164,3 +164,7 @@ def test_python_needs_no_store_of_its_own(asked, tmp_path, monkeypatch):
     names, whole = asked
     assert same(bertscope.change(*names, repeats=REPEATS, shards=2), whole)
     assert (tmp_path / "bertscope-store" / "steps").exists()
+    with pytest.raises(UserError, match="workers make steps of a store; give shards= or store= too"):
+        bertscope.change(*names, workers=2)
+    with pytest.raises(UserError, match="relations takes no shards=; it can't be asked in shards"):
+        bertscope.relations(names[0], names[2], shards=2)

@@ -57,6 +57,8 @@ def call(question: Question, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     """Answer a question in memory, or through a store where one is given or the question needs one."""
     asked = sort_arguments(question, args, kwargs)
     if asked.store is None and asked.shards is None and not question.needs_store:
+        if asked.workers:
+            raise UserError("workers make steps of a store; give shards= or store= too, or leave out workers=")
         return _in_memory(question, asked)
     return registry.resolve(registry.SERVICES["stored_answer"])(question, asked)
 

@@ -148,7 +148,7 @@ class FeatureReader:
         if not self._means:
             self.features, self.words, self.notes = (*marked, *SPECIAL), (*marked, ANY), notes
         elif (self.words, self.notes) != ((*marked, ANY), notes):
-            raise UserError("some of the texts tell other features than the rest; name those of all with --features")
+            raise ValueError(f"sums of the features {marked}, not of {self.words}")
         self.special_share.merge(other.part("special"))
         found = [other.part(str(which)) for which in range(other.facts["encoders"])]
         self._means = self._means or [Means(self.resampling, one.facts["heads"]) for one in found]

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from bertscope.analyses.attention.pass_part import PassPart
-from bertscope.analyses.shards.sums import SumsConfig
-from bertscope.core import config as configs
-from bertscope.core import registry
 from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
 from bertscope.core.question import Question
@@ -33,15 +30,21 @@ class AddingReader(Protocol):
         """Take in what is kept of texts that come later."""
 
 
-def gather(models: Sequence[Encoder], corpus: StreamedTexts, division: Division, config: SumsConfig) -> Sums:
-    """What a question keeps of one shard. A corpus of few windows may have shards without any."""
-    question = registry.find(config.question)
-    settings: Any = configs.from_json(question.config, config.settings)
-    given = {**_named(question, models), "config": settings}
+def gather(
+    question: Question,
+    config: Any,
+    models: Sequence[Encoder],
+    corpus: StreamedTexts,
+    division: Division,
+    shard: int,
+    of: int,
+) -> Sums:
+    """What a question keeps of one of so many shards. A corpus of few windows may have shards without any."""
+    given = {**_named(question, models), "config": config}
     about = {"name": division.name, "notes": list(division.notes)}
     whole = _reader(_part(question, given, Examples((), ())))
-    windows, read = division.windows(config.shard, config.of), Passed(0, 0)
-    with progress(f"shard {config.shard} of {config.of}", len(windows)) as bar:
+    windows, read = division.windows(shard, of), Passed(0, 0)
+    with progress(f"shard {shard} of {of}", len(windows)) as bar:
         for first, texts in corpus.read(division, windows):
             part = _part(question, given, texts)
             read = _together(read, part.read(part.encoders, part.reader))

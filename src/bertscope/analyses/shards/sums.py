@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bertscope.core import config as configs
+from bertscope.core import registry
 from bertscope.core.config import check_least
-from bertscope.core.errors import UserError
 from bertscope.core.number import Number
 from bertscope.core.question import MODELS, Input, Question
 
@@ -39,9 +40,7 @@ class SumsConfig:
     """How many there are."""
 
     def __post_init__(self) -> None:
-        check_least(self, shard=1, of=1)
-        if self.shard > self.of:
-            raise UserError(f"shard is {self.shard} of {self.of}; count from 1 to {self.of}")
+        check_least(self, shard=1, of=self.shard)
 
 
 sums = Question(
@@ -77,7 +76,9 @@ def measure(
     from bertscope.analyses.shards.adding import gather
     from bertscope.core.model_record import records
 
-    found = gather(models, corpus, division, config)
+    question = registry.find(config.question)
+    settings: Any = configs.from_json(question.config, config.settings)
+    found = gather(question, settings, models, corpus, division, config.shard, config.of)
     found.save(out)
     shard = {"task": division.name, "question": config.question, "shard": f"{config.shard} of {config.of}"}
     result = sums.result(headline=[Number("texts", found.facts["texts"])], models=records([*models]), subject=shard)
