@@ -418,6 +418,8 @@ def change(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
+    shards: int | None = None,
+    workers: int = 0,
 ) -> Result:
     """What did fine-tuning change in the attention?
 
@@ -447,6 +449,8 @@ def change(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, each a step of the store, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
     """
 
 def check(
@@ -1001,6 +1005,8 @@ def features(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
+    shards: int | None = None,
+    workers: int = 0,
 ) -> Result:
     """Which words draw attention, and which words attend to which?
 
@@ -1032,6 +1038,8 @@ def features(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, each a step of the store, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
     """
 
 def finetune(
@@ -1657,6 +1665,8 @@ def patterns(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
+    shards: int | None = None,
+    workers: int = 0,
 ) -> Result:
     """What shape is each head's attention?
 
@@ -1690,6 +1700,8 @@ def patterns(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, each a step of the store, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
     """
 
 def probe(
@@ -2000,6 +2012,8 @@ def redundancy(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
+    shards: int | None = None,
+    workers: int = 0,
 ) -> Result:
     """How different are the heads from each other?
 
@@ -2040,6 +2054,8 @@ def redundancy(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, each a step of the store, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
     """
 
 def relations(

@@ -52,6 +52,8 @@ _ENTRIES = (
     Entry("bertscope.experiments.lottery.ticket", "Train a subnetwork from the pretrained weights."),
     Entry("bertscope.experiments.shrink", "Cut a model down to what its task needs.", "smaller"),
     Entry("bertscope.analyses.states", "Keep the hidden states of a corpus.", "layers"),
+    Entry("bertscope.analyses.shards.division", "Find where the windows of a corpus begin."),
+    Entry("bertscope.analyses.shards.sums", "Keep what a question adds up over one shard of a corpus."),
     Entry("bertscope.training.finetune", "Train an encoder on a task.", "training"),
 )
 
@@ -69,6 +71,9 @@ _KINDS = {
     "task": Kind(open="bertscope.data.read:read_task", root="bertscope.data.read:task_root"),
     "examples": Kind(open="bertscope.data.corpus:read_examples", root="bertscope.data.corpus:examples_root"),
     "data": Kind(open="bertscope.data.corpus:read_data", root="bertscope.data.corpus:data_root"),
+    "corpus": Kind(open="bertscope.data.corpus:open_streamed", root="bertscope.data.corpus:streamed_root"),
+    "division": Kind(open="bertscope.data.streamed:Division.load", folder="division"),
+    "sums": Kind(open="bertscope.analyses.shards.adding:open_sums", folder="sums"),
     "pairs": Kind(
         open="bertscope.data.minimal:read_pairs",
         root="bertscope.data.minimal:pairs_root",
@@ -91,6 +96,8 @@ fill(
     _KINDS,
     {
         "given_text": "bertscope.data.given_text:given_text",
+        "added_up": "bertscope.analyses.shards.adding:added_up",
+        "in_shards": "bertscope.analyses.shards.plan:in_shards",
         "attention_frame": "bertscope.report.attention:frame",
         "attention_page": "bertscope.report.attention:write_page",
         "chart": "bertscope.report.charts:chart",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.features.measure import LayerMeans
+from bertscope.analyses.features.means import LayerMeans
 from bertscope.analyses.features.question import FeaturesConfig, features
 from bertscope.analyses.features.result import mostly_special
 from bertscope.core.examples import Examples

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from bertscope.analyses.attention.maps import LayerMaps, read_maps
-from bertscope.analyses.redundancy.measure import RedundancyReader, cka
+from bertscope.analyses.redundancy.measure import RedundancyReader
+from bertscope.analyses.redundancy.outputs import cka
 from bertscope.analyses.redundancy.question import RedundancyConfig, redundancy
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples

@@ -68,3 +68,13 @@ class RunOptions:
     """Go on from the last epoch of a training that was killed; --no-resume starts it over."""
     json: bool = False
     """Print the answer as JSON: its numbers and models by key, its notes, where it came from."""
+
+
+@dataclass(frozen=True)
+class ShardOptions:
+    """How many share the work."""
+
+    shards: int | None = None
+    """Read the texts in so many parts, each a step of its own, and add them up: for a corpus of any size."""
+    workers: int = 0
+    """Make these steps in this many processes of this machine; 0: one after the other in this one."""

@@ -15,7 +15,14 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from bertscope.cli.options import STORE, ModelOptions, RunOptions, quiet_beside_json, tell_what_is_skipped
+from bertscope.cli.options import (
+    STORE,
+    ModelOptions,
+    RunOptions,
+    ShardOptions,
+    quiet_beside_json,
+    tell_what_is_skipped,
+)
 from bertscope.core import registry
 from bertscope.core.planning import planned
 from bertscope.core.question import Question
@@ -30,12 +37,14 @@ _DATA_HELP = {
     "task": "demo/sentiment, glue/rte, a CSV, TSV, JSONL or Parquet file, or a folder of train and dev files.",
     "data": "A task, or texts without labels: a treebank (.conllu), FrameNet, a text file.",
     "pairs": "demo/minimal, a file with columns good and bad (or clean and corrupted), BLiMP, or texts with --swap.",
-    "examples": "A task (its test set is read), a treebank (.conllu), FrameNet, or a text file.",
+    "examples": "A task (its test set is read), a treebank (.conllu), FrameNet, a text file, or 'parts/*.txt.gz'.",
 }
 _ALSO_TRAINED_ON = " Also SQuAD's JSON, demo/qa, or a treebank (.conllu)."
 """What finetune takes, and questions that look at labels don't."""
 _OR_A_TEXT = " Without it, --text is the text itself, and --text-pair a second one."
 """What is said of data where a text can stand in its place."""
+_TEXTS = ("examples", "data")
+"""Data that is texts, or can be: such a question may be asked in shards, or refuses it."""
 _MODEL = "'pocket', a folder, or a hub id."
 _SCORER = "'pocket', a folder, a hub id, or an ONNX file."
 _SEVERAL = {
@@ -58,15 +67,16 @@ def __getattr__(name: str) -> App:
 def _command(question: Question) -> Callable[..., None]:
     def command(
         *named: str, on: str | None = None, config: Any = None, data: Any = None, models: Any = None, run: Any = None,
-        **further: str | tuple[str, ...] | None,
+        sharing: Any = None, **further: str | tuple[str, ...] | None,
     ) -> None:  # fmt: skip
         data, run = data or reading(), run or RunOptions()
         settings, base = config or question.config(), models.base if models else None
         read: tuple[Any, dict[str, Any]] = (on, data.given())
         if question.takes_text:
             read = registry.resolve(registry.SERVICES["given_text"])(on or None, data.given())
-        plan = functools.partial(planned, question, list(named), read[0], settings, read[1], further, base)
-        _answer(question, plan, run)
+        sharing = sharing or ShardOptions()
+        given = (question, list(named), read[0], settings, read[1], further, base, sharing.shards)
+        _answer(question, functools.partial(planned, *given), run, sharing.workers)
 
     flat = Parameter(name="*")
     positional = _positional(question)
@@ -75,6 +85,8 @@ def _command(question: Question) -> Callable[..., None]:
     also = _ALSO_TRAINED_ON if question.name == "finetune" else _OR_A_TEXT if question.takes_text else ""
     on: Any = str | None if question.takes_text else str
     of_models = registry.is_model(question.asked_of[question.named[0]].kind)
+    # Who can't be asked in shards says so, but doesn't offer it.
+    sharing = Parameter(name="*", group="In shards", show=question.adds_up)
     keywords = {
         **({"on": Annotated[on, Parameter(help=_DATA_HELP[reads] + also)]} if reads else {}),
         **{
@@ -86,6 +98,7 @@ def _command(question: Question) -> Callable[..., None]:
         **(
             {"models": Annotated[ModelOptions, Parameter(name="*", group="How models are read")]} if of_models else {}
         ),
+        **({"sharing": Annotated[ShardOptions, sharing]} if reads in _TEXTS else {}),
         "run": Annotated[RunOptions, Parameter(name="*", group="Where the answer goes")],
     }
     # Instances, not None: where pydantic is loaded, cyclopts holds defaults to their annotations.
@@ -120,7 +133,7 @@ def _positional(question: Question) -> list[inspect.Parameter]:
     ]
 
 
-def _answer(question: Question, plan: Callable[[], Step], run: RunOptions) -> None:
+def _answer(question: Question, plan: Callable[[], Step], run: RunOptions, workers: int) -> None:
     store = Store(run.store)
     if run.out is not None:
         check_out(question, run.out, store)
@@ -129,7 +142,7 @@ def _answer(question: Question, plan: Callable[[], Step], run: RunOptions) -> No
     folder = store.path(step)
     with quiet_beside_json(run.json):
         tell_what_is_skipped(store)
-        run_steps([step], store, resume=run.resume)
+        run_steps([step], store, workers=workers, resume=run.resume)
     result = store.result(step)
     if run.out is not None:
         write_out(question, folder, result, run.out)

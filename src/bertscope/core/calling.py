@@ -7,6 +7,8 @@ given (`train=`, `pruned=`), its settings (the fields of its config), how the da
     store       the answer is looked for in this store, and kept there; experiments have `bertscope-store` otherwise
     tokenizer   of a transformers model, where its config doesn't say where that is
     base        what models were fine-tuned from (a folder, a hub id) of which that isn't recorded
+    shards      the texts are read in so many parts, each a step of the store (`bertscope-store`, if none is given)
+    workers     processes of this machine that make these steps; 0 is this one
     out         a folder for what a question keeps (a model, hidden states); with `resume` it goes on from there
 
 Settings come by keyword or as a whole, `config=AblateConfig(...)`, never both.
@@ -44,6 +46,9 @@ class Call:
     tokenizer: Any = None
     base: str | None = None
     """What models were fine-tuned from of which that isn't recorded."""
+    shards: int | None = None
+    """In how many shards the texts are read; None: in one pass."""
+    workers: int = 0
     kept: dict[str, Any] = field(default_factory=dict)
     """`out` and `resume`, of a question that keeps a folder."""
 
@@ -51,7 +56,9 @@ class Call:
 def call(question: Question, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Answer a question in memory, or through a store where one is given or the question needs one."""
     asked = sort_arguments(question, args, kwargs)
-    if asked.store is None and not question.needs_store:
+    if asked.store is None and asked.shards is None and not question.needs_store:
+        if asked.workers:
+            raise UserError("workers make steps of a store; give shards= or store= too, or leave out workers=")
         return _in_memory(question, asked)
     return registry.resolve(registry.SERVICES["stored_answer"])(question, asked)
 
@@ -94,6 +101,8 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
         store=given.get("store"),
         tokenizer=given.get("tokenizer"),
         base=_plain(given.get("base")) if "base" in _common(question) else None,
+        shards=configs.as_given("shards", given.get("shards"), int | None),
+        workers=configs.as_given("workers", given.get("workers", 0), int),
         kept={name: given[name] for name in ("out", "resume") if name in given},
     )
 
@@ -173,6 +182,7 @@ def _common(question: Question) -> dict[str, Any]:
         "store": None,
         **({"tokenizer": None} if has_models else {}),
         **({"base": None} if has_models and "base" not in question.asked_of else {}),
+        **({"shards": None, "workers": 0} if question.adds_up else {}),
         **({"out": None, "resume": True} if question.keeps else {}),
     }
 
@@ -214,6 +224,8 @@ def _listed(question: Question) -> str:
 def _cure(name: str, known: set[str], question: Question) -> str:
     if name in ("data", "on") and question.reads is not None:
         return f"its data is {question.reads}=, or comes without a keyword"
+    if name == "shards":
+        return "it can't be asked in shards"
     if name == "out":
         return "save what it gives: result.save(folder)"
     if question.reads is None and name in {one.name for one in fields(_options())}:

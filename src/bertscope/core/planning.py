@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bertscope.core import registry
+from bertscope.core.errors import UserError
 from bertscope.core.question import DATA, Question
 from bertscope.core.step import Root, Step
 
@@ -16,8 +17,12 @@ def ask(
     data: Root | None,
     config: Any,
     beside: Mapping[str, Step | Root],
+    shards: int | None = None,
 ) -> Step:
-    """The step that answers the question for these models or results and this data. Loads no torch."""
+    """The step that answers the question for these models or results and this data, in so many shards where that is
+    said. Loads no torch."""
+    if shards is not None:
+        return registry.resolve(registry.SERVICES["in_shards"])(question, named, data, config, beside, shards)
     if question.plan:
         return question.plan(*named, *([] if data is None else [data]), config, **beside)
     names = question.named
@@ -35,21 +40,37 @@ def planned(
     reading: Mapping[str, Any],
     beside: Mapping[str, Any],
     base: str | None = None,
+    shards: int | None = None,
 ) -> Step:
     """The step that answers the question for what the user named, or holds: models or results, data and how it is
     read. `base` is what models were fine-tuned from of which that isn't recorded."""
+    kind_read = data_kind(question, shards)
     asked_of = question.asked_of
     kind = asked_of[question.named[0]].kind
     told = {"base": base} if base and registry.is_model(kind) else {}
     roots = [root(kind, source, **told) for source in named]
-    data = root(asked_of[question.reads].kind, on, **reading) if question.reads else None
+    data = root(kind_read, on, **reading) if kind_read else None
     further = {
         numbered: _further_root(question.flags[name].kind, source, reading)
         for name, given in beside.items()
         if given is not None
         for numbered, source in _numbered(question, name, given).items()
     }
-    return ask(question, roots, data, config, further)
+    return ask(question, roots, data, config, further, shards)
+
+
+def data_kind(question: Question, shards: int | None) -> str | None:
+    """As which kind its data is read; None where it reads none. In shards, texts a window at a time."""
+    if shards is not None and not question.adds_up:
+        refused = "what it keeps of texts doesn't add up" if question.reads else "it reads no texts"
+        known = [name for name in registry.QUESTIONS if registry.find(name).adds_up]
+        raise UserError(
+            f"{question.name} can't be asked in shards, since {refused}; leave out --shards (it is for "
+            f"{', '.join(known)})"
+        )
+    if question.reads is None:
+        return None
+    return "corpus" if shards is not None else question.asked_of[question.reads].kind
 
 
 def _numbered(question: Question, name: str, given: Any) -> dict[str, Any]:

@@ -11,17 +11,14 @@ Called, it answers: `ablate(model, task, units=["head"])`; `calling.py` says wha
 from __future__ import annotations
 
 import inspect
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bertscope.core import calling, null_panel, registry, scoring
+from bertscope.core import calling, measuring, null_panel, registry, scoring
 from bertscope.core import config as configs
-from bertscope.core.errors import UserError
-from bertscope.core.provenance import capture
 from bertscope.core.step import Root, Step
 
 if TYPE_CHECKING:
@@ -32,8 +29,8 @@ if TYPE_CHECKING:
     from bertscope.core.row_card import RowFact
     from bertscope.core.statement import Statement
 
-DATA = ("task", "examples", "data", "pairs")
-"""Kinds of what is read: a task, texts, either, or minimal pairs."""
+DATA = ("task", "examples", "data", "pairs", "corpus")
+"""Kinds of what is read: a task, texts, either, minimal pairs, or texts a window at a time."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +52,8 @@ PAIRS = Input("pairs")
 """Minimal pairs of texts: a clean and a corrupted one each."""
 SCORER = Input("scorer")
 """A model, or an ONNX file: whatever answers."""
+SUMS = Input("sums", many=True)
+"""What was kept of the shards of a corpus."""
 MODELS, RESULTS, STATES = Input("model", many=True), Input("result", many=True), Input("states", many=True)
 
 
@@ -95,6 +94,9 @@ class Question:
     """Whether a text itself can be given in the place of data: `--text` without `--on`."""
     shares_pass: bool = False
     """A question about attention: `measure.py` has `part`, its part in a pass that others can share."""
+    adds_up: bool = False
+    """Whether it can be asked in shards: its reader has `sums` and `merge` (`core/sums.py`). A step may then have the
+    shards' `sums` in the place of the texts."""
     card: tuple[HeadFact | HeadMaps, ...] | None = None
     """What the page's head card shows of it; None: every table with the columns `layer` and `head`."""
     row_card: tuple[RowFact, ...] = ()
@@ -182,12 +184,17 @@ class Question:
 
     def takes(self, name: str) -> bool:
         """Whether a step of it can have this input."""
-        return name.partition(".")[0] in {*self.inputs, *self.optional}
+        return name.partition(".")[0] in {*self.inputs, *self.optional, *(("sums",) if self.adds_up else ())}
 
     def input(self, name: str) -> Input:
         """What one of its step's inputs is; `random.0` is one of `random`."""
         name = name.partition(".")[0]
-        return self.inputs[name] if name in self.inputs else self.optional[name]
+        further = {"sums": SUMS, **self.optional} if self.adds_up else self.optional
+        return self.inputs[name] if name in self.inputs else further[name]
+
+    def reads_data(self, name: str) -> bool:
+        """Whether one of its step's inputs is data."""
+        return self.input(name).kind in DATA
 
     def checks(self, name: str) -> bool:
         """Whether `check` looks at one of its step's inputs."""
@@ -200,7 +207,8 @@ class Question:
     def step(self, inputs: Mapping[str, Step | Root], config: Any = None) -> Step:
         """The step that answers this question for these inputs. `random.0`, `random.1` make a list `random`."""
         named = {name.partition(".")[0] for name in inputs}
-        if not set(self.inputs) <= named <= {*self.inputs, *self.optional}:
+        needed = {name for name in self.inputs if not ("sums" in named and name == self.reads)}
+        if not needed <= named or not all(map(self.takes, named)):
             raise ValueError(f"{self.name} takes the inputs {tuple(self.inputs)}, not {tuple(inputs)}")
         return Step(self.name, self.version, configs.to_json(config or self.config()), inputs)
 
@@ -234,10 +242,14 @@ class Question:
         folder, _, last = self.module.rpartition(".")
         return f"{folder}.measure" if last == "question" else self.module
 
+    def function(self, name: str) -> Callable[..., Any]:
+        """What computes it, or a part of that."""
+        return registry.resolve(f"{self._measuring}:{name}")
+
     def part(self, **opened: Any) -> Any:
         """Its part in a pass over attention, from its opened inputs and `config`."""
-        made = registry.resolve(f"{self._measuring}:part")(**opened)
-        return replace(made, finish=lambda passed: _with_notes(made.finish(passed), opened))
+        made = self.function("part")(**opened)
+        return replace(made, finish=lambda passed: measuring.with_notes(made.finish(passed), opened))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Answer it for models, results and data, by name or as they are, in memory or with `store=` stored."""
@@ -245,56 +257,16 @@ class Question:
 
     def kept(self, folder: Path, result: Result) -> Any:
         """What a call gives, of a question that keeps a folder: from that folder and the result beside it."""
-        return registry.resolve(f"{self._measuring}:kept")(folder, result)
+        return self.function("kept")(folder, result)
 
     def compute(self, *args: Any, **kwargs: Any) -> Any:
         """The answer from what its step reads: by name, or opened already, as the runner has it."""
         names = (*self.inputs, "config")
         first = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-        further = (*self.optional, *(("out", "resume") if self.keeps else ()))
+        further = (*self.optional, *(("sums",) if self.adds_up else ()), *(("out", "resume") if self.keeps else ()))
         keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in further]
         return self.measured(inspect.Signature([*first, *keywords]).bind_partial(*args, **kwargs).arguments, None)
 
     def measured(self, given: Mapping[str, Any], how: Mapping[str, Mapping[str, Any]] | None) -> Any:
-        """The same from inputs and settings by name; `how` says of an input how it is opened, None that what has no
-        name is open. Where the result came from is recorded."""
-        config = given.get("config") or self.config()
-        if not isinstance(config, self.config):
-            raise UserError(f"{self.name} takes config={self.config.__name__}(...), not {config!r}")
-        configs.refuse_bare_text(config)
-        started = time.perf_counter()
-        there = {name: value for name, value in given.items() if value is not None} | {"config": config}
-        opened = {
-            name: self._opened(name, value, None if how is None else how.get(name, {}))
-            for name, value in there.items()
-        }
-        for data in (opened[name] for name in opened if self.takes(name) and self.input(name).kind in DATA):
-            self.refuse_output(data, opened.get("model"))
-        if self.shares_pass:
-            answered = self.part(**opened).alone()
-        else:
-            answered = registry.resolve(f"{self._measuring}:measure")(**opened)
-        result = answered.result if self.keeps else answered
-        if not self.shares_pass:
-            _with_notes(result, opened)
-        result.provenance = capture(time.perf_counter() - started) | result.provenance
-        return answered
-
-    def _opened(self, name: str, value: Any, how: Mapping[str, Any] | None) -> Any:
-        if not self.takes(name):
-            return value
-        one = self.input(name)
-        if one.many:
-            return [
-                registry.opened(one.kind, each, how)
-                for each in (value if isinstance(value, list | tuple) else [value])
-            ]
-        return registry.opened(one.kind, value, how)
-
-
-def _with_notes(result: Result, inputs: Mapping[str, Any]) -> Result:
-    """The result, with what is to be known of how its models were opened."""
-    for value in inputs.values():
-        for one in value if isinstance(value, list) else [value]:
-            result.notes += [note for note in getattr(one, "opening_notes", ()) if note not in result.notes]
-    return result
+        """The same from inputs and settings by name: see `measuring.py`."""
+        return measuring.measured(self, given, how)

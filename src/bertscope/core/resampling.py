@@ -31,6 +31,7 @@ import numpy as np
 
 from bertscope.core.hashing import hashed, mixed, to_unit
 from bertscope.core.memory_mapped import memory_mapped
+from bertscope.core.sums import Sums
 
 Value = Callable[[np.ndarray], np.ndarray]
 """From means of moments [..., k] to the metric [...]."""
@@ -109,6 +110,10 @@ class _Totals:
             self._resampling.add(self._totals, self._rows[: self._waiting], self._values[: self._waiting])
             self._waiting = 0
 
+    def add_totals(self, totals: np.ndarray) -> None:
+        """Take in the sums of other examples, as `draws` has them."""
+        self._totals += totals.reshape(self._totals.shape)
+
     @property
     def draws(self) -> np.ndarray:
         """[1 + repeats, ...]: the sums in the sample itself, then in each resample."""
@@ -129,12 +134,30 @@ class RunningMean:
         What has a count of 0 must have a sum of 0. Single-precision sums are resampled in single precision.
         """
         counts = np.ones(len(rows)) if counts is None else counts
+        for part, values in zip(self._begun(sums, counts), (sums, counts), strict=True):
+            part.add(rows, values)
+
+    def _begun(self, sums: np.ndarray, counts: np.ndarray) -> tuple[_Totals, _Totals]:
+        """Where sums and counts are added up, of the shapes that they have after their first axis."""
         if self._parts is None:
             precision = np.float32 if sums.dtype == np.float32 else np.float64
             of_sums, of_counts = (self._resampling.totals(one.shape[1:], precision) for one in (sums, counts))
             self._parts = of_sums, of_counts
-        for part, values in zip(self._parts, (sums, counts), strict=True):
-            part.add(rows, values)
+        return self._parts
+
+    def sums(self) -> Sums:
+        """What was taken in, for `merge`; nothing where nothing was."""
+        if self._parts is None:
+            return Sums()
+        sums, counts = (part.draws for part in self._parts)
+        return Sums({"sums": sums, "counts": counts})
+
+    def merge(self, other: Sums) -> None:
+        """Take in the sums of other examples, resampled with the same seed and as often."""
+        if other.arrays:
+            totals = other.arrays["sums"], other.arrays["counts"]
+            for part, values in zip(self._begun(*totals), totals, strict=True):
+                part.add_totals(values)
 
     @property
     def draws(self) -> np.ndarray:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 from bertscope.core.errors import UserError
 from bertscope.data.row_columns import counts_rows
@@ -78,9 +79,32 @@ def find_columns(
     return Columns(text, pair, label, _note(guessed), id, tuple(numbers))
 
 
+def text_columns(
+    path: Path, header: Sequence[str], text: str | None, pair: str | None, id: str | None
+) -> dict[str, str]:
+    """The columns of texts alone, by role (text, pair, id), as the user named them or by their names; nothing is read
+    of them."""
+    for flag, name in (("text", text), ("text-pair", pair), ("id", id)):
+        if name is not None and name not in header:
+            raise UserError(f"{path} has no column {name!r}; name one with --{flag} (of {', '.join(header)})")
+    if text is None:
+        lower = {name.lower(): name for name in reversed(header) if name not in (pair, id)}
+        couple = next((couple for couple in _PAIRS if pair is None and set(couple) <= set(lower)), None)
+        text = next((lower[name] for name in (couple or _TEXTS) if name in lower), None)
+        pair = lower[couple[1]] if couple else pair
+    if text is None:
+        raise UserError(f"{path}: no column looks like the text; name one with --text (of {', '.join(header)})")
+    return {role: name for role, name in (("text", text), ("pair", pair), ("id", id)) if name is not None}
+
+
 def has_labels(table: Table, *texts: str | None) -> bool:
     """Whether a column that isn't one of the texts looks like the label."""
-    return any(name.lower() in _LABELS for name in table.header if name not in texts)
+    return looks_labelled([name for name in table.header if name not in texts])
+
+
+def looks_labelled(header: Iterable[str]) -> bool:
+    """Whether a column looks like the label."""
+    return any(name.lower() in _LABELS for name in header)
 
 
 def _guess(table: Table, free: dict[str, str], common: Iterable[str], role: str, numbers: list[str]) -> str:

@@ -5,6 +5,7 @@ dev.conllu, a folder      a treebank
 fndata-1.5.zip            FrameNet
 mine.jsonl                own annotation (see relations.py); the rows of a task, if they have a `label`
 sentences.txt             plain text, a line each
+parts/*.txt.gz            all files of a pattern; a Parquet file of texts without labels: see streamed.py
 anything else             what `read_task` reads: its test set
 """
 
@@ -14,12 +15,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.step import Root
 from bertscope.data.held import HeldRows
 from bertscope.data.options import TaskOptions, with_options
+from bertscope.data.plain_files import named
+from bertscope.data.row_files import ENDINGS
 from bertscope.data.source import is_corpus, source_of
-from bertscope.data.source_kinds import CORPUS_OPTIONS, Part, TaskSource
+from bertscope.data.source_kinds import CORPUS_OPTIONS, Corpus, Part, TaskSource
+from bertscope.data.streamed import StreamedTexts
+from bertscope.data.table import unpacked_suffix
 from bertscope.data.task import Task
 
 
@@ -66,3 +72,26 @@ def is_task(source: Any, **options: Any) -> bool:
     """Whether the source is a task to train on, with splits, by itself or because `kind` says so."""
     found = source_of(source, TaskOptions.of(options))
     return isinstance(found, TaskSource) and found.can_train
+
+
+def open_streamed(source: Any, **options: Any) -> StreamedTexts:
+    """A corpus to be read a window at a time, as `read_examples` would read it whole; nothing is read yet."""
+    if not isinstance(source, str | Path):
+        raise UserError("what is held in memory can't be read in shards; write it to a file, and name that")
+    how = TaskOptions.of(options)
+    if how.limit is not None:
+        raise UserError("--limit draws from all texts, and shards are read one by one; leave out one of them")
+    found = source_of(source, how)
+    if isinstance(found, StreamedTexts):
+        return found
+    if isinstance(found, Corpus) and unpacked_suffix(Path(source)) in ENDINGS:
+        return StreamedTexts(source, how)
+    raise UserError(
+        f"{named(source)} can't be read in shards: it is no file of texts without labels ({', '.join(ENDINGS)}, also "
+        "with .gz or .xz), and no pattern of such files"
+    )
+
+
+def streamed_root(source: Any, **options: Any) -> Root:
+    """The identity of what `open_streamed` would read, by content."""
+    return open_streamed(source, **options).examples_root("test")

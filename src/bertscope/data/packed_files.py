@@ -181,7 +181,7 @@ def _unpacks_to_too_many_lines(where: str | Path) -> UserError:
     )
 
 
-def _too_long(path: Path, number: int) -> UserError:
+def too_long(path: Path, number: int) -> UserError:
     """A line that is too long for a corpus, and how to be rid of such lines: `--skip-bad` is for rows."""
     unpack = {".gz": "gzip -dc", ".xz": "xz -dc"}.get(path.suffix.lower())
     name = f"shorter-{path.stem if unpack else path.name}"
@@ -207,7 +207,7 @@ def stream(path: Path) -> Iterator[bytes]:
             number += 1
             size += len(line)
             if len(line) > limits.LONGEST_LINE:
-                raise _too_long(path, number)
+                raise too_long(path, number)
             if size > most:
                 raise _unpacks_too_much(path)
             if number > most_lines:
@@ -248,16 +248,21 @@ class _Bounded(RawIOBase):
 
 def blocks(lines: Iterable[bytes], where: str | Path) -> Iterator[Block]:
     """Lines in groups, as blank ones part them."""
+    return (block for _, block in blocks_at(((0, number, line) for number, line in enumerate(lines, 1)), where))
+
+
+def blocks_at(lines: Iterable[tuple[int, int, bytes]], where: str | Path) -> Iterator[tuple[int, Block]]:
+    """The same of lines that are given with where they begin and their number; each group with where it begins."""
     gathered: list[bytes] = []
-    size = first = 0
-    for number, line in enumerate(lines, start=1):
+    size = first = begins = 0
+    for at, number, line in lines:
         if line.isspace():
             if gathered:
-                yield Block(first, b"".join(gathered))
+                yield begins, Block(first, b"".join(gathered))
             gathered, size = [], 0
             continue
         if not gathered:
-            first = number
+            first, begins = number, at
         gathered.append(line)
         size += len(line)
         if size > limits.LONGEST_LINE:
@@ -266,7 +271,7 @@ def blocks(lines: Iterable[bytes], where: str | Path) -> Iterator[Block]:
                 "put blank lines between sentences"
             )
     if gathered:
-        yield Block(first, b"".join(gathered))
+        yield begins, Block(first, b"".join(gathered))
 
 
 def decoded(raw: bytes, where: str | Path, line: int = 1) -> str:

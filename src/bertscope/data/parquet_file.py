@@ -25,7 +25,7 @@ def read_parquet(path: Path, bad: BadRows) -> Table:
     from pyarrow import parquet
 
     refuse_special(path)
-    with _explained(path), parquet.ParquetFile(path) as about:
+    with explained_parquet(path), parquet.ParquetFile(path) as about:
         header, rows = tuple(about.schema_arrow.names), about.metadata.num_rows
     if not rows:
         raise UserError(f"{path} has no rows; add some")
@@ -40,10 +40,19 @@ def read_parquet(path: Path, bad: BadRows) -> Table:
         bad.not_held.append(every_nth(path, rows, "rows", every))
 
     def cells(name: str) -> Sequence[Any]:
-        with _explained(path):
+        with explained_parquet(path):
             return _column(path, name, rows, every)
 
     return Table(path, header, lines, cells, unit="row")
+
+
+def parquet_header(path: Path) -> tuple[str, ...]:
+    """The names of a Parquet file's columns."""
+    from pyarrow import parquet
+
+    refuse_special(path)
+    with explained_parquet(path), parquet.ParquetFile(path) as file:
+        return tuple(file.schema_arrow.names)
 
 
 def _column(path: Path, name: str, rows: int, every: int) -> list[Any]:
@@ -97,7 +106,7 @@ def _values(column: Any) -> list[Any]:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained_parquet(path: Path) -> Iterator[None]:
     """Turn whatever Arrow finds wrong with a file into one clear line."""
     import pyarrow
 

@@ -51,7 +51,7 @@ def read_relations(
     path = Path(path)
     if path.name.lower().endswith(_JSONL):
         lines = ((number, raw) for number, raw in enumerate(stream(path), start=1) if not raw.isspace())
-        parse = _Lines(path)
+        parse = JsonLines(path, path.name)
         found = read_each(lines, parse, path, limit=limit, skip_bad=skip_bad, few=few, notes=notes)
         return found if parse.marked else replace(found, words=None, first_words=None)
     if is_collection(path):
@@ -66,11 +66,11 @@ class _Wrong(Exception):
     """What is wrong with a line."""
 
 
-class _Lines:
+class JsonLines:
     """The lines of one file: all have a second text, or none, and likewise heads."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self._name = path, name
         self._first: tuple[int, Sentence] | None = None
         self.marked = False
         """Whether any line has words, or speaks of some; otherwise they are plain texts."""
@@ -79,7 +79,7 @@ class _Lines:
         number, raw = numbered
         try:
             line = _Line(json.loads(decoded(raw, self._path, number)))
-            sentence = line.sentence(f"{self._path.name}:{number}")
+            sentence = line.sentence(f"{self._name}:{number}")
             self._refuse_unlike(number, sentence)
         except (ValueError, RecursionError) as error:
             raise UserError(f"{self._path}, line {number}: not JSON; write one object a line") from error

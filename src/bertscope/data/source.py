@@ -8,6 +8,7 @@ Tagged      dev.iob2, conll2003/     words with tags: entities, parts of speech;
 Tables      reviews.csv, reviews/    rows with labels in one file, or in a folder's train, dev and test files
 Corpus      dev.conllu, fndata.zip,  texts to look at: a treebank, FrameNet, own annotation, plain text
             mine.jsonl, lines.txt
+Streamed    parts/*.jsonl.gz         all files of a pattern: see streamed.py
 HubRows     hub:owner/name:config    any data set of the hub
 Held...     a DataFrame, a list      what Python users hold: see held.py
 
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.data.columns import looks_labelled
 from bertscope.data.held import HUB, HeldRows, HubRows, held_rows, held_source, held_task, holds_texts
 from bertscope.data.hub import on_hub
 from bertscope.data.json_files import first_object, holds_rows
@@ -29,9 +31,11 @@ from bertscope.data.known import Known
 from bertscope.data.locate import find_in, recognise
 from bertscope.data.options import COLUMNS, TaskOptions
 from bertscope.data.packed_files import Collection, is_collection
+from bertscope.data.parquet_file import parquet_header
 from bertscope.data.plain_files import explained
 from bertscope.data.recast import MaskedTexts, PairVectors, plainly
 from bertscope.data.source_kinds import Corpus, Demo, Named, Source, Structured, Tables, TaskSource
+from bertscope.data.streamed import StreamedTexts, is_pattern
 from bertscope.data.structured import TREEBANK, StructuredKind, holds_squad
 from bertscope.data.tagged import is_tagged
 from bertscope.data.tagged_source import TaggedFiles
@@ -52,6 +56,8 @@ def source_of(name: Any, options: TaskOptions) -> Source:
         return held_source(name, options)
     if _is_demo(name):
         return Demo(name, options)
+    if is_pattern(name) or _is_parquet_of_texts(Path(name), options):
+        return StreamedTexts(name, options)
     if is_corpus(name, options):
         return _corpus(name, options)
     return task_source(name, options)
@@ -169,6 +175,13 @@ def is_corpus(name: str | Path, options: TaskOptions) -> bool:
     except OSError:  # a name that can't be one, a folder that can't be entered: the task's reader says so
         pass
     return False
+
+
+def _is_parquet_of_texts(path: Path, options: TaskOptions) -> bool:
+    """Whether a Parquet file has no column that could be a label, and none is named."""
+    if path.suffix.lower() != ".parquet" or not path.is_file() or options.label or options.kind or options.choices:
+        return False
+    return not looks_labelled(parquet_header(path))
 
 
 def _has_annotation(path: Path) -> bool:

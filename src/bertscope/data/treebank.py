@@ -57,10 +57,10 @@ def read_treebank(
     path = Path(path)
     how: dict[str, Any] = {"limit": limit, "skip_bad": skip_bad, "few": few, "notes": notes}
     if not is_collection(path):
-        return read_each(blocks(stream(path), path), lambda block: _sentence(block, path, path.name), path, **how)
+        return read_each(blocks(stream(path), path), lambda block: sentence_of(block, path, path.name), path, **how)
     with Collection(path) as files:
         if names := files.ending(".conllu"):
-            return read_each(_blocks(files, names), lambda found: _sentence(*found), path, **how)
+            return read_each(_blocks(files, names), lambda found: sentence_of(*found), path, **how)
         if files.ending(".dp"):
             return read_dependencies(files, **how)
     raise UserError(f"{path} has no .conllu or .dp files; give a treebank's file, folder or zip")
@@ -97,7 +97,7 @@ class _Malformed(Exception):
     """What is wrong with a sentence."""
 
 
-def _sentence(block: Block, where: str | Path, file: str) -> Sentence:
+def sentence_of(block: Block, where: str | Path, file: str) -> Sentence:
     lines = [line for each in decoded(block.raw, where, block.line).split("\n") if (line := each.strip())]
     comments = _comments(lines)
     place = f"sentence {shown(comments['sent_id'])} at line" if comments.get("sent_id") else "sentence at line"
@@ -216,7 +216,7 @@ def _written(examples: Examples, row: int) -> str:
 
 def _reads_back(written: str, wanted: Sentence) -> bool:
     try:
-        found = _sentence(Block(1, written.encode()), "", "")
+        found = sentence_of(Block(1, written.encode()), "", "")
     except (UserError, UnicodeEncodeError):
         return False
     same = (found.id, found.text if wanted.text else "", found.words, found.governors)

@@ -30,7 +30,7 @@ def answer(question: Question, asked: Call) -> Any:
     check_store(store, step)
     if out is not None:
         check_out(question, Path(out), store)
-    run_steps([step], store, resume=asked.kept.get("resume", True))
+    run_steps([step], store, workers=asked.workers, resume=asked.kept.get("resume", True))
     result, folder = store.result(step), store.path(step)
     if out is not None:
         write_out(question, folder, result, Path(out))
@@ -70,7 +70,7 @@ def _step(question: Question, asked: Call) -> Step:
     named = [_named(question, name, asked) for name in question.named]
     several = named[0] if question.takes_several else named
     on = asked.inputs[question.reads] if question.reads else None
-    return planned(question, several, on, asked.config, asked.reading, asked.beside, asked.base)
+    return planned(question, several, on, asked.config, asked.reading, asked.beside, asked.base, asked.shards)
 
 
 def _named(question: Question, name: str, asked: Call) -> Any:

@@ -9,8 +9,9 @@ from math import prod
 from typing import Any
 
 from bertscope.core import limits, registry
+from bertscope.core.config import as_annotated
 from bertscope.core.errors import did_you_mean
-from bertscope.core.planning import ask
+from bertscope.core.planning import ask, data_kind
 from bertscope.core.question import Input, Question
 from bertscope.core.step import Step
 from bertscope.study.located_yaml import Located
@@ -49,6 +50,7 @@ class StudyQuestion:
     on: Named | None
     beside: Mapping[str, Sequence[Named]]
     configs: Sequence[Any]
+    shards: int | None = None
 
     def ask(self) -> Iterator[tuple[Chosen, Step]]:
         """A step for each thing of each axis, and what was chosen for it."""
@@ -70,13 +72,14 @@ class StudyQuestion:
         named = [one for thing in self.of for one in thing.pick(chosen, _kind(self.question))]
         if _kind(self.question) == "result" and len(named) < 2:
             return None
-        reads = self.question.reads
-        read = self.on.pick(chosen, self.question.asked_of[reads].kind)[0] if self.on and reads else None
+        kind = data_kind(self.question, self.shards)
+        read = self.on.pick(chosen, kind)[0] if self.on and kind else None
         beside = {
             numbered: one for name, things in self.beside.items()
             for numbered, one in self._beside(name, things, chosen).items()
         }  # fmt: skip
-        return ask(self.question, named, read, self.configs[chosen[f"{self.question.name}.sweep"]], beside)  # type: ignore[arg-type]
+        config = self.configs[chosen[f"{self.question.name}.sweep"]]
+        return ask(self.question, named, read, config, beside, self.shards)  # type: ignore[arg-type]
 
     def _beside(self, name: str, things: Sequence[Named], chosen: Chosen) -> dict[str, Any]:
         """What is given beside, as the step has it: `rankings.0`, `rankings.1` where there may be several."""
@@ -116,7 +119,7 @@ def _read(located: Located, name: str, names: Names, answers: Mapping[str, Answe
     question = registry.find(name)
     further, reads = question.flags, question.reads
     own = [one.name for one in fields(question.config)]
-    read_keys = ["on"] * (reads is not None) + ["limit"] * (reads in ("examples", "pairs"))
+    read_keys = ["on", "shards"] * (reads is not None) + ["limit"] * (reads in ("examples", "pairs"))
     keys = located.mapping(name, ["of", *read_keys, "sweep", *further, *own])
     given = _of_all_trainings(own, located, names) | {key: one for key, one in keys.items() if key in own}
     configs = [settings_of(question, given | swept) for swept in _sweep(keys.get("sweep"))]
@@ -133,7 +136,14 @@ def _read(located: Located, name: str, names: Names, answers: Mapping[str, Answe
     for models in _side_by_side(question, of, names.models if registry.is_model(_kind(question)) else answers):
         for data in [find(one, names.data, "data") for one in on.several()] if reads else [None]:
             few = data.limited(keys["limit"]) if data and "limit" in keys else data
-            yield StudyQuestion(located, question, models, few, beside, configs)
+            yield StudyQuestion(located, question, models, few, beside, configs, _shards(keys))
+
+
+def _shards(keys: Mapping[str, Located]) -> int | None:
+    if "shards" not in keys:
+        return None
+    with keys["shards"].blamed():
+        return as_annotated("shards", keys["shards"].plain(), int)
 
 
 def _given(one: Input, located: Located) -> list[Located]:

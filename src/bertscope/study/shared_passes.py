@@ -22,9 +22,11 @@ def jobs(ready: Sequence[Step], later: Iterable[Step]) -> list[Job]:
 
 
 def _texts(step: Step) -> str | None:
-    """The texts that a question about attention reads, and how; None for any other step."""
+    """The texts that a question about attention reads, and how; None for any other step, and one that reads none."""
     if not registry.find(step.name).shares_pass:
         return None
     read = [value for name, value in step.inputs.items() if name in ("examples", "data")]
     texts = [[root.digest, dict(root.options)] for root in read if isinstance(root, Root)]
+    if not texts:  # it adds up what its shards kept
+        return None
     return canonical_json([texts, step.config["weighted"]])

@@ -21,6 +21,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.model_record import records
 from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.sums import Sums
 from bertscope.models.encoder import Encoder
 
 
@@ -101,3 +102,10 @@ class ChangeReader:
             moved = torch.stack(self._moved, 1).cpu().numpy()
             self.moves.add(rows, moved, moved.sum(-1))
         del self._found, self._moved
+
+    def sums(self, first: int = 0) -> Sums:
+        return Sums.of({"heads": self.heads.sums(), "moves": self.moves.sums()})
+
+    def merge(self, other: Sums) -> None:
+        self.heads.merge(other.part("heads"))
+        self.moves.merge(other.part("moves"))

@@ -8,8 +8,7 @@ beyond what a head gives that attends to all tokens alike: of that, words of mor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,34 +17,44 @@ from torch import Tensor
 from bertscope.analyses.attention.maps import LayerMaps, View, ascending, product
 from bertscope.analyses.attention.pass_part import PassPart
 from bertscope.analyses.attention.uniform import Uniform
+from bertscope.analyses.features.means import LayerMeans, Means
 from bertscope.analyses.features.question import ANY, FEATURES, SPECIAL, FeaturesConfig
 from bertscope.analyses.features.result import features_result
 from bertscope.analyses.side_by_side import side_by_side, subject
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Resampling, RunningMean
-from bertscope.core.units import heads_of_layers
+from bertscope.core.result import Result
+from bertscope.core.sums import Sums
 from bertscope.data.annotate import annotated
 from bertscope.data.features import feature_words, plain_words
 from bertscope.models.encoder import Encoder
+from bertscope.models.observe import Passed
 
 _LEAST = -2.0  # less than any attention, and than any beyond uniform
 
 
 def part(models: Sequence[Encoder], examples: Examples, config: FeaturesConfig) -> PassPart:
     checkpoints = side_by_side(models)
+    examples, reader = _reader(examples, config)
+    records = {key: encoder.record for key, encoder in checkpoints.items()}
+    about = subject(examples, weighted=config.weighted)
+
+    def finish(passed: Passed) -> Result:
+        return features_result(reader, passed, records, subject=about, notes=[*examples.notes, *reader.notes])
+
+    return PassPart(models, examples, reader, finish, weighted=config.weighted)
+
+
+def _reader(examples: Examples, config: FeaturesConfig) -> tuple[Examples, FeatureReader]:
+    """The texts as they are read, and who reads them; of none, whoever takes in what others found."""
+    how: dict[str, Any] = {"repeats": config.repeats, "seed": config.seed}
+    if not len(examples):
+        return examples, FeatureReader({}, (), **how)
     examples, unmarked = _with_words(examples)
     marked, missing = _mark_features(examples, config.features)
     plain = plain_words(examples) if marked else None
-    reader = FeatureReader(marked, examples.ids, plain=plain, repeats=config.repeats, seed=config.seed)
-    finish = partial(
-        features_result,
-        reader,
-        models={key: encoder.record for key, encoder in checkpoints.items()},
-        subject=subject(examples, weighted=config.weighted),
-        notes=[*examples.notes, *missing, *unmarked],
-    )
-    return PassPart(models, examples, reader, finish, weighted=config.weighted)
+    return examples, FeatureReader(marked, examples.ids, plain=plain, notes=[*missing, *unmarked], **how)
 
 
 def _with_words(examples: Examples) -> tuple[Examples, list[str]]:
@@ -71,23 +80,6 @@ def _mark_features(examples: Examples, named: Sequence[str]) -> tuple[dict[str, 
     return marked, notes
 
 
-@dataclass(frozen=True)
-class LayerMeans:
-    """What was found of one layer of one encoder; F features, the special tokens last, W of words, `ANY` last.
-
-    [1 + repeats, ...]: the mean in the sample itself, then in each resample.
-    """
-
-    attention: np.ndarray
-    """[by, F, (strongest, strongest beyond uniform, the same of random words), head]."""
-    special: np.ndarray
-    """[([CLS], [SEP] together, [SEP] each), head]: attention of all tokens."""
-    pairs: np.ndarray
-    """[from W, to W, (attention, beyond uniform, the same of any two words)]: the mean over heads."""
-    pairs_of_heads: np.ndarray
-    """[from W, to W, (attention, beyond uniform, the same of any two words), head], of the sample only."""
-
-
 class FeatureReader:
     """Means over the examples, with their resamples.
 
@@ -104,9 +96,12 @@ class FeatureReader:
         ids: Sequence[str],
         *,
         plain: np.ndarray | None = None,
+        notes: Sequence[str] = (),
         repeats: int = 1000,
         seed: int = 0,
     ) -> None:
+        self.notes = list(notes)
+        """On features that the texts don't tell."""
         self.features = (*marked, *SPECIAL)
         self.words = (*marked, ANY)
         self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
@@ -118,7 +113,7 @@ class FeatureReader:
         self._has = np.stack([*columns, any_word])  # [W, word of the corpus]
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
         self._plain = not marked  # no words are marked then: all that a tokenizer shows are words
-        self._means: list[_Means] = []
+        self._means: list[Means] = []
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
         """Each layer is reduced to what its heads give to tokens and features; then all heads are measured."""
@@ -134,9 +129,31 @@ class FeatureReader:
         of_encoders = list(zip(*batch.layers, strict=True))
         if not self._means:
             counts = [[shown[0].shape[-1] for shown in layers] for layers in of_encoders]
-            self._means = [_Means(self.resampling, of_layers) for of_layers in counts]
+            self._means = [Means(self.resampling, of_layers) for of_layers in counts]
         for means, layers in zip(self._means, of_encoders, strict=True):
             batch.measure(means, *(torch.cat(parts, -1) for parts in zip(*layers, strict=True)))
+
+    def sums(self, first: int = 0) -> Sums:
+        parts = {str(which): means.sums() for which, means in enumerate(self._means)}
+        marked = [name for name in self.words if name != ANY]
+        return Sums.of(
+            parts | {"special": self.special_share.sums()},
+            marked=marked,
+            notes=self.notes,
+            encoders=len(self._means),
+        )
+
+    def merge(self, other: Sums) -> None:
+        marked, notes = other.facts["marked"], other.facts["notes"]
+        if not self._means:
+            self.features, self.words, self.notes = (*marked, *SPECIAL), (*marked, ANY), notes
+        elif (self.words, self.notes) != ((*marked, ANY), notes):
+            raise ValueError(f"sums of the features {marked}, not of {self.words}")
+        self.special_share.merge(other.part("special"))
+        found = [other.part(str(which)) for which in range(other.facts["encoders"])]
+        self._means = self._means or [Means(self.resampling, one.facts["heads"]) for one in found]
+        for means, one in zip(self._means, found, strict=True):
+            means.merge(one)
 
     @property
     def n(self) -> np.ndarray:
@@ -162,26 +179,6 @@ class FeatureReader:
         inside = at < self._starts[view.rows + 1][:, None]
         has = self._has[:, np.where(inside, at, 0)] & inside  # [W, row, word]
         return torch.from_numpy(has).to(shown.device).transpose(0, 1) & shown[:, None]
-
-
-class _Means:
-    """What is kept of one encoder: the heads of all its layers side by side."""
-
-    def __init__(self, resampling: Resampling, head_counts: Sequence[int]) -> None:
-        self.attention, self.special, self.pairs = (RunningMean(resampling) for _ in range(3))
-        self.pairs_of_heads: np.ndarray | float = 0.0  # sums over as many texts as `pairs` has
-        self._layers = heads_of_layers(head_counts)
-        self.mean = np.repeat(np.eye(len(head_counts), dtype=np.float32), head_counts, axis=0)  # [head, layer]
-        self.mean /= np.maximum(self.mean.sum(0), 1)
-
-    def layers(self) -> dict[int, LayerMeans]:
-        attention, special, pairs = self.attention.draws, self.special.draws, self.pairs.draws
-        with np.errstate(invalid="ignore"):  # no text has such a pair: 0 of 0
-            pairs_of_heads = self.pairs_of_heads / self.pairs.count[..., None, None]
-        return {
-            layer: LayerMeans(attention[..., at], special[..., at], pairs[..., layer - 1], pairs_of_heads[..., at])
-            for layer, at in self._layers.items()
-        }
 
 
 class _Batch:
@@ -231,7 +228,7 @@ class _Batch:
         return on_tokens, both.unflatten(2, to.shape[1::2]) * self._per_pair[..., None]
 
     def measure(
-        self, means: _Means, on_tokens: Tensor, between: Tensor, tokens_beyond: Tensor, beyond: Tensor
+        self, means: Means, on_tokens: Tensor, between: Tensor, tokens_beyond: Tensor, beyond: Tensor
     ) -> None:
         """Take in what all heads gave; the shapes are those of `reduce`."""
         rows = self._view.rows

@@ -21,7 +21,8 @@ from bertscope.core.statement import Statement, percent, sure
 from bertscope.core.words import model_names
 
 if TYPE_CHECKING:
-    from bertscope.analyses.features.measure import FeatureReader, LayerMeans
+    from bertscope.analyses.features.means import LayerMeans
+    from bertscope.analyses.features.measure import FeatureReader
     from bertscope.core.model_record import ModelRecord
     from bertscope.models.observe import Passed
 

@@ -15,7 +15,7 @@ from bertscope.analyses.patterns.question import PatternsConfig
 from bertscope.analyses.patterns.result import patterns_result
 from bertscope.analyses.shapes import CLASSES, LABELS, Labels
 from bertscope.analyses.shapes.decomposition import Parts, decompose
-from bertscope.analyses.shapes.exemplars import Exemplars
+from bertscope.analyses.shapes.exemplars import Exemplars, tokens_of
 from bertscope.analyses.shapes.features import features
 from bertscope.analyses.shapes.net import shipped
 from bertscope.analyses.shapes.own_labels import OwnLabels, need_enough
@@ -25,6 +25,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.prediction_powered import Labelled
 from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.sums import Sums
 from bertscope.models.encoder import Encoder
 
 
@@ -108,6 +109,7 @@ class PatternsReader:
         """Of each encoder, [head of all layers, labels x classes + parts + measures]: a map's class, by each of the
         classifiers, is 1 in one of its columns."""
         self.exemplars, self.representative = Exemplars(), RepresentativeMaps()
+        self._tokens: dict[int, list[str]] = {}  # of examples that others read
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
         if layer == 0:
@@ -133,3 +135,24 @@ class PatternsReader:
                 if self.labelled and which == self._labelled:
                     self.labelled.end(view, of_heads[..., : len(CLASSES)].mean(1))  # the first are of both labellers
             del self._found
+
+    def tokens(self, row: int) -> list[str]:
+        """What the first encoder reads of an example."""
+        if row not in self._tokens:
+            self._tokens[row] = tokens_of(next(iter(self.checkpoints.values())), self.examples, row)
+        return self._tokens[row]
+
+    def sums(self, first: int = 0) -> Sums:
+        shown = sorted(self.exemplars.rows | self.representative.rows)
+        parts = {f"means.{which}": mean.sums() for which, mean in enumerate(self.means)}
+        maps = {"exemplars": self.exemplars.sums(first), "representative": self.representative.sums(first)}
+        return Sums.of(parts | maps, tokens=[[first + row, self.tokens(row)] for row in shown])
+
+    def merge(self, other: Sums) -> None:
+        for which, mean in enumerate(self.means):
+            mean.merge(other.part(f"means.{which}"))
+        self.exemplars.merge(other.part("exemplars"))
+        self.representative.merge(other.part("representative"))
+        shown = self.exemplars.rows | self.representative.rows
+        told = self._tokens | dict(other.facts["tokens"])
+        self._tokens = {row: tokens for row, tokens in told.items() if row in shown}

@@ -50,7 +50,7 @@ _DIVIDED = _NAMED + len(PARTS)
 
 def patterns_result(reader: PatternsReader, passed: Passed) -> Result:
     models = {key: encoder.record for key, encoder in reader.checkpoints.items()}
-    names, encoders = model_names(models), list(reader.checkpoints.values())
+    names = model_names(models)
     examples, config = reader.examples, reader.config
     draws = [mean.draws for mean in reader.means]  # of each encoder [1 + repeats, head, classes + parts + measures]
     frames = [
@@ -60,20 +60,20 @@ def patterns_result(reader: PatternsReader, passed: Passed) -> Result:
     tables = {key: pd.concat([one[key] for one in frames], ignore_index=True) for key in frames[0]}
     if reader.labelled:
         of_labelled = draws[list(models).index(reader.labelled.checkpoint)]
-        tables["models"] = _by_labels(tables["models"], reader.labelled, of_labelled, len(examples))
+        tables["models"] = _by_labels(tables["models"], reader.labelled, of_labelled, passed.examples)
     if len(draws) > 1:
         tables["changes"] = _changes(list(models), draws)
-    typical = reader.exemplars.table(encoders[0], examples)
+    typical = reader.exemplars.table(reader.tokens)
     if len(typical):
         tables["typical"] = typical
-    of_heads, maps = reader.representative.tables(reader.checkpoints, examples)
+    of_heads, maps = reader.representative.tables(reader.checkpoints, reader.tokens)
     return patterns.result(
         tables=tables | of_heads,
         arrays={"maps": maps},
         headline=[
             number
             for key, found in reversed(list(zip(models, draws, strict=True)))
-            for number in _headline(key, tables, found, len(examples))
+            for number in _headline(key, tables, found, passed.examples)
         ],
         figures=_figures(names, config, typical=len(typical) > 0),
         models=models,

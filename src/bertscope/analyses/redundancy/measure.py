@@ -8,7 +8,7 @@ the tokens' places: what is taken depends neither on batches nor on order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from bertscope.analyses.redundancy.interactions import (
     random_partners,
     together,
 )
+from bertscope.analyses.redundancy.outputs import NONE, Outputs, mirrored
 from bertscope.analyses.redundancy.question import RedundancyConfig
 from bertscope.analyses.redundancy.result import redundancy_result
 from bertscope.analyses.side_by_side import side_by_side, subject
@@ -35,6 +36,7 @@ from bertscope.core.hashing import hashed, mixed
 from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.result import Result
+from bertscope.core.sums import Sums
 from bertscope.core.units import every
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
@@ -43,7 +45,6 @@ from bertscope.models.observe import Passed
 _TINY = torch.finfo(torch.float32).tiny
 _CELLS, _GPU_CELLS = 2**18, 2**25  # mixtures held at a time: on a CPU they must stay in the cache
 _QUERIES, _TOKENS = np.uint64(2**32), np.uint64(2**33)  # the resamples have the lower numbers
-_NONE = np.uint64(2**64 - 1)
 
 
 def part(models: Sequence[Encoder], data: Task | Examples, config: RedundancyConfig) -> PassPart:
@@ -140,11 +141,20 @@ class RedundancyReader:
             keys = self._keys[view.rows][:, None]
             self._places, self._share = _chosen(mixed(mixed(keys, _QUERIES), places), real, self._queries)
             words = real & ~(view.cls | view.sep).cpu().numpy()
-            self._hashes = np.where(words, mixed(mixed(keys, _TOKENS), places), _NONE)
+            self._hashes = np.where(words, mixed(mixed(keys, _TOKENS), places), NONE)
         for one, apart, outputs in zip(maps, self.maps, self.outputs, strict=True):
             assert one.context is not None
             apart.add(layer, view.rows, one.maps, self._places, self._share)
             outputs.add(layer, one.context, self._hashes)
+
+    def sums(self, first: int = 0) -> Sums:
+        maps = {f"maps.{at}": one.sums() for at, one in enumerate(self.maps)}
+        return Sums.of(maps | {f"outputs.{at}": one.sums() for at, one in enumerate(self.outputs)})
+
+    def merge(self, other: Sums) -> None:
+        for at, (maps, outputs) in enumerate(zip(self.maps, self.outputs, strict=True)):
+            maps.merge(other.part(f"maps.{at}"))
+            outputs.merge(other.part(f"outputs.{at}"))
 
 
 class MapsApart:
@@ -198,16 +208,26 @@ class MapsApart:
             torch.sum(times_log2(mixtures), 1, out=found[first : first + step])
         return found
 
+    def sums(self) -> Sums:
+        found = Sums.of({"layers": self._layers.sums()}, examples=self.examples)
+        return Sums({**found.arrays, "sums": self._sums, "squares": self._squares}, found.facts)
+
+    def merge(self, other: Sums) -> None:
+        self.examples += other.facts["examples"]
+        self._sums += other.arrays["sums"]
+        self._squares += other.arrays["squares"]
+        self._layers.merge(other.part("layers"))
+
     @property
     def divergence(self) -> np.ndarray:
         """[head, head] in bits, the mean over examples: symmetric, 0 with itself."""
-        return _mirrored(self._sums / self.examples)
+        return mirrored(self._sums / self.examples)
 
     @property
     def error(self) -> np.ndarray:
         """[head, head]: the divergence's standard error over examples."""
         variance = self._squares / self.examples - (self._sums / self.examples) ** 2
-        return _mirrored(np.sqrt(variance.clip(0) / max(1, self.examples - 1)))
+        return mirrored(np.sqrt(variance.clip(0) / max(1, self.examples - 1)))
 
     @property
     def draws(self) -> np.ndarray:
@@ -216,75 +236,11 @@ class MapsApart:
         return below + np.tril(below, -1).swapaxes(1, 2)
 
 
-class Outputs:
-    """The outputs of all heads of one encoder for a sample of tokens: those with the smallest hashes."""
-
-    def __init__(self, head_counts: Sequence[int], size: int) -> None:
-        self._head_counts, self._ends = list(head_counts), [0, *accumulate(head_counts)]
-        self._hashes = np.full(size, _NONE)  # as many places as tokens are wanted, none taken yet
-        self._values: Tensor | None = None  # [place, head, d]
-
-    def add(self, layer: int, context: Tensor, hashes: np.ndarray) -> None:
-        """Take in one layer's outputs [row, token, head, d]: of the tokens whose hash [row, token] is low enough."""
-        size = len(self._hashes)
-        if layer == 0:  # which tokens come, and whose places they take
-            both = np.concatenate([self._hashes, hashes.ravel()])
-            best = np.argsort(both, kind="stable")[:size]
-            free = np.setdiff1d(np.arange(size), best)
-            come = best[best >= size] - size
-            self._hashes[free] = both[size + come]
-            self._free, self._come = (torch.from_numpy(places).to(context.device) for places in (free, come))
-            if self._values is None:
-                shape = size, self._ends[-1], context.shape[-1]
-                self._values = torch.from_numpy(memory_mapped(shape, np.float32)).to(context.device)
-        if len(self._come):
-            assert self._values is not None
-            self._values[self._free, slice(*self._ends[layer : layer + 2])] = context.flatten(0, 1)[self._come]
-
-    @property
-    def values(self) -> Tensor:
-        """[token, head x d], in the order of the hashes."""
-        assert self._values is not None
-        taken = np.argsort(self._hashes, kind="stable")[: int((self._hashes < _NONE).sum())]
-        return self._values[torch.from_numpy(taken).to(self._values.device)].flatten(1)
-
-    @property
-    def alike(self) -> np.ndarray:
-        """[head, head]: linear CKA of the heads' outputs."""
-        return cka(self.values, self._head_counts)
-
-
-def cka(values: Tensor, head_counts: Sequence[int]) -> np.ndarray:
-    """Linear CKA between the heads' outputs [token, head x d]: |X'Y|^2 / (|X'X| |Y'Y|), columns centred.
-
-    1 for outputs that are rotations or multiples of each other; NaN for a head whose output never varies.
-    """
-    heads = sum(head_counts)
-    centred = (values - values.mean(0)).unflatten(1, (heads, -1))  # [token, head, d]
-    squares = np.zeros((heads, heads))
-    ends = [0, *accumulate(head_counts)]
-    for start, end in pairwise(ends):
-        cross = centred[:, start:end].flatten(1).T @ centred[:, :end].flatten(1)
-        size = centred.shape[2]
-        blocks = cross.unflatten(1, (end, size)).unflatten(0, (end - start, size))  # [head, d, head, d]
-        squares[start:end, :end] = blocks.square().sum((1, 3)).double().cpu().numpy()
-    own = np.sqrt(np.diag(squares))
-    scale = own[:, None] * own
-    found = np.divide(squares, scale, out=np.full_like(squares, np.nan), where=scale > 0)
-    return _mirrored(found) + np.diag(np.where(own > 0, 1.0, np.nan))
-
-
 def _chosen(hashes: np.ndarray, real: np.ndarray, count: int) -> tuple[Tensor, Tensor]:
     """`count` real tokens of each row (0: all), those with the smallest hashes, and their weights, which add up to 1.
 
     A row with fewer tokens has them all; what is missing has the weight 0.
     """
-    places = np.argsort(np.where(real, hashes, _NONE), axis=1, kind="stable")[:, : count or real.shape[1]]
+    places = np.argsort(np.where(real, hashes, NONE), axis=1, kind="stable")[:, : count or real.shape[1]]
     there = np.take_along_axis(real, places, 1).astype(np.float32)
     return torch.from_numpy(places), torch.from_numpy(there / there.sum(1, keepdims=True))
-
-
-def _mirrored(values: np.ndarray) -> np.ndarray:
-    """The triangle under the diagonal, and its mirror image above; the diagonal itself is 0."""
-    below = np.tril(values, -1)
-    return below + below.T

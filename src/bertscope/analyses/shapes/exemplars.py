@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +13,12 @@ from torch import Tensor
 from bertscope.analyses.attention.maps import LayerMaps
 from bertscope.analyses.shapes import CLASSES
 from bertscope.core.examples import Examples
+from bertscope.core.sums import Sums
 from bertscope.models.batches import tokenise
 from bertscope.models.encoder import Encoder
 
+Tokens = Callable[[int], list[str]]
+"""From an example's place in the corpus to what the encoder reads of it."""
 LONGEST = 24
 SHORTEST = 8
 PER_CLASS = 4
@@ -54,13 +58,32 @@ class Exemplars:
                 picture = maps.maps[row, head, :n, :n].cpu().numpy().copy()
                 self._best[number, layer] = _Exemplar(chance, layer, head, int(maps.view.rows[row]), picture)
 
-    def table(self, encoder: Encoder, examples: Examples) -> pd.DataFrame:
+    @property
+    def rows(self) -> set[int]:
+        """The examples that are shown."""
+        return {one.row for one in self._best.values()}
+
+    def sums(self, first: int) -> Sums:
+        """What is kept, for `merge`; `first` is where the examples begin in the corpus."""
+        facts = [
+            [number, one.layer, one.head, first + one.row, one.chance] for (number, _), one in self._best.items()
+        ]
+        return Sums({str(place): one.map for place, one in enumerate(self._best.values())}, {"surest": facts})
+
+    def merge(self, other: Sums) -> None:
+        """Take in the maps that are surer, of examples that come later."""
+        for place, (number, layer, head, row, chance) in enumerate(other.facts["surest"]):
+            kept = self._best.get((number, layer))
+            if kept is None or chance > kept.chance:
+                self._best[number, layer] = _Exemplar(chance, layer, head, row, other.arrays[str(place)])
+
+    def table(self, tokens: Tokens) -> pd.DataFrame:
         """A row for each cell of the surest maps of each class, with the tokens that the cell is between."""
         frames = []
         for number, name in enumerate(CLASSES):
             found = [one for (of_class, _), one in self._best.items() if of_class == number]
             for one in sorted(found, key=lambda one: -one.chance)[:PER_CLASS]:
-                frames.append(_cells(one, name, tokens_of(encoder, examples, one.row)))
+                frames.append(_cells(one, name, tokens(one.row)))
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 from torch import Tensor
 
 from bertscope.analyses.attention.maps import LayerMaps, View
-from bertscope.analyses.shapes.exemplars import tokens_of
-from bertscope.core.examples import Examples
+from bertscope.analyses.shapes.exemplars import Tokens
+from bertscope.core.sums import Sums
 from bertscope.models.encoder import Encoder
 
 EXAMPLES = 15
@@ -54,8 +54,32 @@ class RepresentativeMaps:
             self._kept[key].maps[encoder, layer] = shown[at, :, :n, :n].copy()
             self._kept[key].numbers[encoder, layer] = chosen[at]
 
+    @property
+    def rows(self) -> set[int]:
+        """The examples whose maps are kept."""
+        return {row for _, row in self._kept}
+
+    def sums(self, first: int) -> Sums:
+        """What is kept, for `merge`; `first` is where the examples begin in the corpus."""
+        arrays = {
+            f"{place}.{what}.{encoder}.{layer}": array
+            for place, one in enumerate(self._kept.values())
+            for what, found in (("maps", one.maps), ("numbers", one.numbers))
+            for (encoder, layer), array in found.items()
+        }
+        return Sums(arrays, {"kept": [[distance, first + row] for distance, row in self._kept]})
+
+    def merge(self, other: Sums) -> None:
+        """Take in examples of elsewhere in the corpus; as many are kept as before, whose length is nearest."""
+        found = [(distance, row) for distance, row in other.facts["kept"]]
+        for name, array in other.arrays.items():
+            place, what, encoder, layer = name.split(".")
+            one = self._kept.setdefault(found[int(place)], _Kept())
+            getattr(one, what)[int(encoder), int(layer)] = array
+        self._kept = {key: self._kept[key] for key in sorted(self._kept)[:EXAMPLES]}
+
     def tables(
-        self, checkpoints: Mapping[str, Encoder], examples: Examples
+        self, checkpoints: Mapping[str, Encoder], tokens: Tokens
     ) -> tuple[dict[str, pd.DataFrame], np.ndarray]:
         """`head_maps`, a row for each head; `map_tokens`, those of the examples shown; and the maps [row, query,
         key], 255 times the square root of the attention."""
@@ -70,10 +94,9 @@ class RepresentativeMaps:
                     (_, row), found = kept[chosen]
                     rows.append((name, layer + 1, head + 1, row))
                     maps.append(found.maps[which, layer][head])
-        encoder = next(iter(checkpoints.values()))
         where = pd.DataFrame(rows, columns=["checkpoint", "layer", "head", "example"])
-        tokens = _tokens(encoder, examples, sorted({row[-1] for row in rows}))
-        return {"head_maps": where, "map_tokens": tokens}, _stacked(maps)
+        shown = _tokens(tokens, sorted({row[-1] for row in rows}))
+        return {"head_maps": where, "map_tokens": shown}, _stacked(maps)
 
     def _nearest_to_median(self, places: Sequence[tuple[int, int]]) -> list[int]:
         """For each head the kept example that is nearest to the median of all: one for all these encoders, so that
@@ -84,11 +107,11 @@ class RepresentativeMaps:
         return off.sum(-1).argmin(0).tolist()
 
 
-def _tokens(encoder: Encoder, examples: Examples, rows: Sequence[int]) -> pd.DataFrame:
+def _tokens(tokens: Tokens, rows: Sequence[int]) -> pd.DataFrame:
     return pd.DataFrame(
         {"example": row, "position": position, "token": token}
         for row in rows
-        for position, token in enumerate(tokens_of(encoder, examples, row)[:LONGEST], start=1)
+        for position, token in enumerate(tokens(row)[:LONGEST], start=1)
     )
 
 
