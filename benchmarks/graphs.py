@@ -64,7 +64,7 @@ def training(encoder: Encoder, examples: Examples, *, recorded: bool, halves: bo
     few = examples.take(range(min(8, len(examples))))
     task = Task("benchmark", "classification", ("negative", "positive"), examples, few, few, "accuracy")
     settings = FinetuneConfig(epochs=epochs, learning_rate=RATE, warmup=0.0, batch_size=BATCH)
-    made = Training(encoder, Labelled(encoder, task), settings.settled(encoder.hidden_size), None)
+    made = Training(encoder, Labelled(encoder, task), settings.settled(encoder.hidden_size, len(task.train)), None)
     made.halves = halves
     if not recorded:
         made.captured = None

@@ -67,7 +67,7 @@ def tried(family: str, objective: str, tokenizer: Any) -> Tried:
     for record in (False, True):
         encoder, made = _objective(family, objective, tokenizer)
         still(encoder.model)
-        run = Training(encoder, made, _SETTINGS.settled(24), None)
+        run = Training(encoder, made, _SETTINGS.settled(24, 100), None)
         run.halves = False
         assert run.captured is not None
         run.captured.note = "" if record else "one by one"

@@ -134,7 +134,7 @@ def test_recorded_steps_are_the_steps(tiny, monkeypatch, settings):
         if recorder:
             capturing(monkeypatch, recorder)
         encoder = still(with_classifier(tiny, task.labels, seed=1))
-        history = loop.train(encoder, Labelled(encoder, task), config.settled(24), out=None, resume=False)
+        history = loop.train(encoder, Labelled(encoder, task), config.settled(24, 100), out=None, resume=False)
         runs.append((history, encoder.predict(task.test).logits))
     (plain, said), (again, says) = runs
     assert recorder.recorded and again.notes == []
@@ -148,7 +148,7 @@ def test_recorded_steps_are_the_steps(tiny, monkeypatch, settings):
 def test_what_is_tried_before_it_is_recorded_changes_nothing(tiny):
     task = make_task()
     encoder = with_classifier(tiny, task.labels, seed=1)
-    run = loop.Training(encoder, Labelled(encoder, task), PLAIN.settled(24), None)
+    run = loop.Training(encoder, Labelled(encoder, task), PLAIN.settled(24, 100), None)
     run.captured = run.capture(Again())
     encoder.model.train()
     run.captured.step([np.arange(8)], 1e-3)
@@ -167,7 +167,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(tiny, monkeypatch, tmp_pa
 
     def trained(out, epochs=3):
         encoder = with_classifier(tiny, task.labels, seed=1)
-        config = replace(QUICK, epochs=epochs).settled(24)
+        config = replace(QUICK, epochs=epochs).settled(24, 100)
         loop.train(encoder, Labelled(encoder, task), config, out=out, resume=True)
         return encoder
 
@@ -186,7 +186,7 @@ def test_what_cannot_be_recorded_is_done_as_it_is_and_said_once(tiny, monkeypatc
         if recorder:
             capturing(monkeypatch, recorder)
         encoder = still(with_classifier(tiny, task.labels, seed=1))
-        history = loop.train(encoder, Labelled(encoder, task), PLAIN.settled(24), out=None, resume=False)
+        history = loop.train(encoder, Labelled(encoder, task), PLAIN.settled(24, 100), out=None, resume=False)
         runs.append((history, encoder.predict(task.test).logits))
     why = "recording a step failed (operation not permitted when stream is capturing)"
     assert [run[0].notes for run in runs] == [[], [f"trained without CUDA graphs: {why}"]]
@@ -197,7 +197,7 @@ def test_a_step_that_is_not_finite_changes_nothing_and_is_told(tiny):
     task = make_task()
     encoder = still(with_classifier(tiny, task.labels, seed=1))
     objective = Labelled(encoder, task)
-    run = loop.Training(encoder, objective, PLAIN.settled(24), None)
+    run = loop.Training(encoder, objective, PLAIN.settled(24, 100), None)
     run.captured = run.capture(run.captured._recorder if run.captured else Again())
     run.captured.step([np.arange(8)], 1e-3)
     before = encoder.fingerprint
@@ -218,7 +218,7 @@ def test_a_learning_rate_that_diverges_is_caught_in_recorded_steps(tiny, monkeyp
     capturing(monkeypatch, Again())
     task = make_task()
     encoder = with_classifier(tiny, task.labels, seed=1)
-    config = replace(QUICK, learning_rate=1e30, warmup=0.0).settled(24)
+    config = replace(QUICK, learning_rate=1e30, warmup=0.0).settled(24, 100)
     with pytest.raises(UserError, match=r"training stopped: .* at step [2-9] of 24"):
         loop.train(encoder, Labelled(encoder, task), config, out=None, resume=False)
 

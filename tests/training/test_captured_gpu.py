@@ -32,7 +32,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(tiny, monkeypatch, tmp_pa
 
     def trained(out):
         encoder = with_classifier(tiny, task.labels, seed=1)
-        history = loop.train(encoder, Labelled(encoder, task), QUICK.settled(24), out=out, resume=True)
+        history = loop.train(encoder, Labelled(encoder, task), QUICK.settled(24, 100), out=out, resume=True)
         assert history.notes == []
         return encoder
 
@@ -61,7 +61,7 @@ def test_a_recording_that_breaks_leaves_the_generator_whole(tiny):
         return loss, size
 
     objective.sized_loss = waiting
-    history = loop.train(encoder, objective, replace(QUICK, epochs=1).settled(24), out=None, resume=False)
+    history = loop.train(encoder, objective, replace(QUICK, epochs=1).settled(24, 100), out=None, resume=False)
     (note,) = history.notes
     assert "recording a step failed" in note and np.isfinite(history.epochs[-1]["loss"])
     assert torch.rand(3, device=DEVICE).unique().numel() == 3
