@@ -171,6 +171,9 @@ def test_from_end_to_end_with_planted_speeds_and_scores(
     assert load(tmp_path / "small").n_layers == shrunk.encoder.n_layers  # what was asked for is there all the same
     (sentence,) = consequences_of(result)
     assert sentence.text.endswith(said) and "Stored in 8 bits it is" in sentence.text
+    speeds = result.tables["times"].query("texts == 32").set_index("arm")["faster"]
+    alone = f"the whole model {speeds['whole_onnx']:.2f} times as fast, and the cut one {speeds['cut_onnx']:.2f} times"
+    assert any(note.startswith("int8 runs in onnxruntime") and alone in note for note in result.notes)
     told = find("shrink").sentence(result)
     assert told is not None and told.sentence.startswith(f"{NAMES[wanted]} is the form to take (target: 2x): ")
     assert told.main == result.numbers(key="faster")[0].value
