@@ -13,8 +13,10 @@ import pytest
 
 from bertscope.analyses.versus import measure as between
 from bertscope.analyses.versus.question import VersusConfig, versus
+from bertscope.cli.answer import what_to_try
 from bertscope.core.consequence import consequences_of
 from bertscope.core.registry import find
+from bertscope.core.step import Root, Step
 from bertscope.experiments.comparison import Contender
 from bertscope.experiments.shrink import measure
 from bertscope.experiments.shrink.choice import best_of, chosen, reasons
@@ -169,6 +171,9 @@ def test_from_end_to_end_with_planted_speeds_and_scores(
     assert load(tmp_path / "small").n_layers == shrunk.encoder.n_layers  # what was asked for is there all the same
     (sentence,) = consequences_of(result)
     assert sentence.text.endswith(said) and "Stored in 8 bits it is" in sentence.text
+    speeds = result.tables["times"].query("texts == 32").set_index("arm")["faster"]
+    alone = f"the whole model {speeds['whole_onnx']:.2f} times as fast, and the cut one {speeds['cut_onnx']:.2f} times"
+    assert any(note.startswith("int8 runs in onnxruntime") and alone in note for note in result.notes)
     told = find("shrink").sentence(result)
     assert told is not None and told.sentence.startswith(f"{NAMES[wanted]} is the form to take (target: 2x): ")
     assert told.main == result.numbers(key="faster")[0].value
@@ -178,7 +183,7 @@ def test_from_end_to_end_with_planted_speeds_and_scores(
 
 
 @pytest.mark.usefixtures("clock")
-def test_the_price_is_said_of_each_form(toy_model, toy_task, planted_int8):
+def test_the_price_is_said_of_each_form(toy_model, toy_task, planted_int8, tmp_path):
     planted_int8(cut_int8=0.3)
     result = shrink(toy_model, toy_task, replace(TWICE, target="90%")).result
     (sentence,) = consequences_of(result)
@@ -188,6 +193,8 @@ def test_the_price_is_said_of_each_form(toy_model, toy_task, planted_int8):
     broken = result.numbers(key="change", arm=BOTH)[0]
     assert f"for {-100 * broken.value:.1f} points ({-100 * broken.high:.1f} to {-100 * broken.low:.1f})" in both
     assert not sentence.is_open and sentence.command == "bertscope shrink {model} --on {data} --out smaller"
+    step = Step("shrink", shrink.version, {}, {"model": Root("model", "m", "1"), "task": Root("task", "t.csv", "2")})
+    assert what_to_try(result, step, tmp_path) == ""  # nothing went wrong, and what was made isn't cut once more
     assert sentence.picture is not None and sentence.picture.names == ("whole", "8 bits", "cut", "both")
 
 

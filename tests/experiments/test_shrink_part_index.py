@@ -106,9 +106,9 @@ def test_speed_counts_for_as_many_texts_as_were_asked_for(toy_model, toy_task, c
     assert set(searching) == {batch} and {one, many} == {batch, other}
     first, second = result.headline[:2]
     assert (first.key, first.of, second.key, second.of) == (
-        "faster", {"texts": str(batch)}, "faster", {"texts": str(other)},
+        "faster", {"arm": "cut", "texts": str(batch)}, "faster", {"arm": "cut", "texts": str(other)},
     )  # fmt: skip
-    assert first.label == f"faster ({batch} at a time)" and [figure.key for figure in result.figures[:3]] == [
+    assert first.label == f"faster, cut ({batch} at a time)" and [figure.key for figure in result.figures[:3]] == [
         f"time_{batch}", f"time_{other}", "size",
     ]  # fmt: skip
 

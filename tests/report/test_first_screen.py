@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
@@ -19,7 +20,7 @@ from bertscope.report.finding import Finding
 from bertscope.report.first_screen import first_screen, in_lines
 from bertscope.report.small_pictures import WIDTH, drawn
 from bertscope.report.subjects import PageModels
-from planted_consequences import RANDOM, TASK, TUNED, ablate, errors, training, tuned
+from planted_consequences import RANDOM, TASK, TUNED, ablate, errors, finding, training, tuned
 
 
 def said(*findings: Finding) -> dict[str, str]:
@@ -56,6 +57,29 @@ def test_of_a_model_at_chance_nothing_is_said_in_points_of_its_score():
     assert set(said(*findings)) == {"works"} and "is open" in said(*findings)["works"]
     page = html(*findings)
     assert ">open</span>" in page and "bertscope finetune pocket --on demo/sentiment" in commands(page)
+
+
+def test_of_a_model_at_chance_nothing_is_said_of_what_it_learnt():
+    rows = [{"kind": "layer", "direction": "needed", "layer": at, "share": 0.1 * at, "certain": at == 2, "unit": at}
+            for at in (1, 2)]  # fmt: skip
+    grafted = finding("graft", {"grafts": pd.DataFrame(rows)}, [])
+    assert said(errors(), grafted)["changed"].startswith("What it learnt lives in 1 of its 2 layers")
+    assert set(said(errors(0.51), grafted)) == {"works"}
+
+
+def test_a_temperature_is_a_remedy_only_where_it_turns_the_right_way():
+    def told(over: float, temperature: float) -> str:
+        found = errors()
+        numbers = [Number("overconfidence", over, over - 0.05, over + 0.05), Number("right", 0.9),
+                   Number("temperature", temperature)]  # fmt: skip
+        more = replace(found.result, headline=[*found.result.headline, *numbers])
+        return said(replace(found, result=more))["fails"]
+
+    assert told(0.2, 1.5).endswith("20.0 points more sure than it is right. To mend that, divide its raw scores "
+                                   "(logits) by 1.50.")  # fmt: skip
+    assert told(-0.2, 0.5).endswith("(logits) by 0.50.")
+    # Validation says otherwise than test: what fits the one would make the other worse.
+    assert told(0.2, 0.8).endswith("more sure than it is right.") and told(-0.2, 1.1).endswith("than it is right.")
 
 
 def test_random_weights_claim_nothing_certain():

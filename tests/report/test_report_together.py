@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
@@ -17,8 +16,8 @@ from bertscope.report.build import build_report
 from browsing import NEEDS_CHROMIUM, browser, draw_all, height_of, open_folds, visit  # noqa: F401
 from planted_answers import SAME, answer, store_of_four, tuned
 from planted_page import put
+from side_by_side import FOUR, block, choose, drawn, open_table, opened, panels
 
-FOUR = [f"{task} · seed {seed}" for task in ("demo/sentiment", "demo/topics") for seed in (1, 2)]
 pytestmark = NEEDS_CHROMIUM
 
 
@@ -26,36 +25,6 @@ pytestmark = NEEDS_CHROMIUM
 def page_file(tmp_path_factory) -> Path:
     store = store_of_four(tmp_path_factory.mktemp("store"))
     return build_report(store, store / "page.html")
-
-
-def block(page):
-    return page.locator(".side-by-side")
-
-
-def panels(chart) -> list[list[str]]:
-    """What stands over each panel, in its lines."""
-    lines = """(texts) => texts.map((text) =>
-        (text.childElementCount ? [...text.children] : [text]).map((line) => line.textContent))"""
-    return chart.locator(".role-title-text text").evaluate_all(lines)
-
-
-def drawn(page, title: str):
-    figure = block(page).locator("figure", has=page.get_by_role("heading", name=title, exact=True))
-    figure.locator(".chart").scroll_into_view_if_needed()
-    figure.locator(".chart[data-drawn]").wait_for()
-    return figure.locator(".chart")
-
-
-def open_table(page, name: str):
-    open_folds(page)
-    table = block(page).locator(f"details.table[data-table={name}]")
-    table.locator("> summary").click()
-    table.locator("tbody tr").first.wait_for()
-    return table
-
-
-def choose(page, task: str) -> None:
-    page.locator("nav .switch").get_by_label("Task").select_option(task)
 
 
 # Panels
@@ -141,56 +110,6 @@ def test_figures_keep_their_room_and_can_be_saved(visit):
     assert Path(download.value.path()).read_bytes().startswith(b"<svg")
 
 
-# Tables
-
-
-def test_one_table_holds_the_rows_of_all_and_is_sorted_as_a_whole(visit):
-    page = visit()
-    table = open_table(page, "heads")
-    assert table.locator("tbody tr").count() == 4 * 6
-    assert table.locator("thead th").all_inner_texts() == ["answer", "layer", "head", "effect", "low", "high"]
-    table.get_by_role("button", name="effect").click()
-    table.locator("th[aria-sort=ascending]").wait_for()
-    effects = [float(text.replace("−", "-")) for text in table.locator("tbody td:nth-child(4)").all_inner_texts()]
-    assert effects == sorted(effects) and effects[0] == -0.4
-    assert table.locator("tbody td:nth-child(1)").first.inner_text() == FOUR[3]
-    table.locator("[data-head='1.2']").first.click()
-    page.locator("#head-card[open]").wait_for()
-
-
-def test_its_switch_shows_one_answer_whose_csv_is_as_it_was(visit):
-    page = visit()
-    table = open_table(page, "curve")
-    table.get_by_label("Answer").select_option(FOUR[2])
-    table.locator("tbody tr:nth-child(6)").wait_for()
-    assert table.locator("tbody tr").count() == 6 and table.locator("thead th").first.inner_text() == "checkpoint"
-    with page.expect_download() as download:
-        table.get_by_role("button", name="Download CSV").click()
-    whole = answer("demo/topics", 0.3).tables["curve"]
-    names = {one.id: one.name for one in answer("demo/topics").models.values()}
-    saved = pd.read_csv(download.value.path())
-    pd.testing.assert_frame_equal(saved, whole.assign(checkpoint=whole["checkpoint"].map(names)), check_dtype=False)
-    table.get_by_label("Answer").select_option("all answers")
-    table.locator("tbody tr:nth-child(24)").wait_for()
-    with page.expect_download() as download:
-        table.get_by_role("button", name="Download CSV").click()
-    saved = pd.read_csv(download.value.path())
-    assert saved.groupby("answer", sort=False).size().to_dict() == dict.fromkeys(FOUR, 6)
-    assert download.value.suggested_filename == "question-made-up-curve.csv"
-
-
-def test_an_answer_leads_to_its_rows_in_the_shared_tables(visit):
-    page = visit()
-    open_folds(page)
-    link = page.locator("article").nth(1).get_by_role("link", name="Shared tables")
-    link.click()
-    table = block(page).locator("details.table[data-table=heads]")
-    assert table.get_by_label("Answer").locator("option:checked").text_content() == FOUR[1]
-    table.locator("> summary").click()
-    table.locator("tbody tr:nth-child(6)").wait_for()
-    assert table.locator("tbody tr").count() == 6
-
-
 # The page's switch
 
 
@@ -225,12 +144,6 @@ def test_paper_unfolds_it_with_its_tables(visit):
 # Pages of other answers
 
 
-def opened(browser, folder: Path, **context):
-    page = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True, **context).new_page()
-    page.goto(build_report(folder, folder / "page.html").as_uri())
-    return page
-
-
 def test_where_the_switch_leaves_one_answer_it_stands_open_and_its_tables_stay(browser, tmp_path):
     for place, task in enumerate(("demo/sentiment", "demo/topics")):
         put(tmp_path, answer(task, (place + 1) / 10), task=task, on=task)
@@ -248,32 +161,6 @@ def test_where_the_switch_leaves_one_answer_it_stands_open_and_its_tables_stay(b
     assert table.locator("tbody tr").count() == 6
     choose(page, "")
     assert page.locator("article:visible").count() == 0 and block(page).locator("> figure:visible").count() == 1
-    page.context.close()
-
-
-def test_paper_has_of_a_shared_table_what_it_had_before(browser, tmp_path):
-    """One answer's table is short, the other's isn't: only the first is printed, as if it stood alone."""
-    put(tmp_path, answer("demo/sentiment", rows=2), on="a")
-    put(tmp_path, answer("demo/topics", rows=80), on="b")
-    page = opened(browser, tmp_path)
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    table = block(page).locator("details.table[data-table=heads]")
-    table.locator("tbody tr").first.wait_for()
-    assert table.locator("tbody tr").count() == 6
-    assert {*table.locator("tbody td:nth-child(1)").all_inner_texts()} == {"demo/sentiment"}
-    page.context.close()
-
-
-def test_a_column_called_answer_stays_itself(browser, tmp_path):
-    for task in ("demo/sentiment", "demo/topics"):
-        result = answer(task)
-        result.tables["heads"] = result.tables["heads"].assign(answer="its own")
-        put(tmp_path, result, on=task)
-    page = opened(browser, tmp_path)
-    assert panels(drawn(page, "One head off")) == [["demo/sentiment"], ["demo/topics"]]
-    table = open_table(page, "heads")
-    heading = table.locator("thead th").all_inner_texts()
-    assert heading[0] == "answer_" and heading[-1] == "answer"
     page.context.close()
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bertscope.core.errors import UserError
+from bertscope.core.model_record import ModelRecord, Origin
 from bertscope.core.store import Store
+from bertscope.models.config_notes import origin_in, origin_note
+from bertscope.models.known_base import found_base
 from bertscope.models.load import load
 from bertscope.study import inspection
 from bertscope.study.inspection import inspect
@@ -98,6 +102,26 @@ def test_what_to_do_next_is_said_as_the_page_says_it_and_can_be_copied(folder, r
     _, out, _ = command("inspect", folder, "--on", reviews, "--minutes", 5, "--no-open", "--private")
     assert f"What to do next?\n  bertscope shrink {folder} --on {reviews}\n" in out
     assert f"bertscope shrink {folder} <span>--on</span> {reviews}</code>" in Path("inspect.html").read_text()
+
+
+def test_paths_are_names_and_so_is_the_base_that_the_models_files_name(folder, reviews, tmp_path, monkeypatch):
+    monkeypatch.setattr(inspection, "QUESTIONS", ())
+    model = load(folder)
+    model.model.config.bertscope = origin_note(Origin("finetune", ModelRecord("", "pocket", source="pocket")))
+    tuned = model.save(tmp_path / "tuned")
+    found = inspect(Path(tuned), Path(reviews), minutes=5, store=tmp_path / "store")
+    assert found.given == {"model": str(tuned), "data": reviews, "base": "pocket"}
+    assert found.next().startswith("bertscope ") and f"--on {reviews}" in found.next()
+
+
+@pytest.mark.parametrize(("name", "id", "init", "found"), [
+    ("pocket", "", "pretrained", "pocket"), ("pocket", "0" * 16, "pretrained", None),
+    ("no/model", "", "pretrained", None), ("pocket", "", "random", None),
+])  # fmt: skip
+def test_a_base_that_we_trained_from_is_found_by_its_name_if_it_is_the_same(_pocket, name, id, init, found):
+    base = replace(_pocket.record, name=name, id=id or _pocket.id)
+    noted = origin_in({"bertscope": origin_note(Origin("finetune", base, init=init))})
+    assert not noted.base.source and found_base(ModelRecord("t" * 16, "tuned", noted)) == found
 
 
 def test_one_question_that_took_longer_than_foretold_doesnt_count_for_all(folder, reviews, tmp_path, monkeypatch):

@@ -46,12 +46,24 @@ def test_what_to_try_follows_from_how_the_training_went(way, seen, todo, flags):
     assert flags or told.command == "bertscope errors {model} --on {data}"
 
 
+def test_what_is_no_better_than_counting_words_is_not_said_to_be_learnt_by_heart():
+    learnt = history((0.7, 0.01), (0.5, 0.8, 0.8, 0.8, 0.8))
+    told = advice(training(0.8, way=learnt, beside={"bag_of_words": 0.8}).result)
+    assert "for others" not in told.seen and "little signal" not in told.todo
+    assert told.seen == "the loss fell (0.7 to 0.01)" and not told.flags
+    assert told.todo == "what needs no model may be enough here; otherwise get more rows, or a larger base"
+    assert "doesn't hold for others" in advice(training(0.5, way=learnt, beside={"bag_of_words": 0.8}).result).seen
+
+
 def test_the_rest_of_the_settings_is_kept_in_the_command():
     way = history((0.7, 0.7), epochs=1, batch_size=8, pooler=False, frozen="1-2", class_weights="balanced", seed=3)
     told = advice(training(0.5, way=way).result)
     for flag in ("--batch-size 8", "--no-pooler", "--frozen 1-2", "--class-weights balanced", "--seed 3"):
         assert flag in told.flags
     assert "--recipe" not in told.flags and "--clip" not in told.flags
+    exact = history((0.7, 0.7), epochs=1, weight_decay=0.0125, dropout=0.125)
+    flags = advice(training(0.5, way=exact).result).flags
+    assert "--weight-decay 0.0125" in flags and "--dropout 0.125" in flags
 
 
 def test_it_is_held_to_the_best_of_what_needs_no_model():

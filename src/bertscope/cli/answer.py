@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bertscope.core import lineage, null_panel, registry
-from bertscope.core.consequence import consequences_of
+from bertscope.core.consequence import consequences_of, named_data
 from bertscope.core.console import Console
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
@@ -67,24 +67,13 @@ def what_to_try(result: Result, step: Step, model: Path) -> str:
     """After a training that taught too little, what to try, to be copied: of what was given, as it was given; `model`
     is what it made. Empty where nothing is wrong, or nothing was trained."""
     trains = registry.find(step.name).keeps == "model"
-    command = next((one.command for one in consequences_of(result) if one.command), "") if trains else ""
-    named = {"{model}": shlex.quote(str(model))}
-    for key, kinds in (("{base}", ("model",)), ("{data}", DATA)):
-        if key in command:
-            root = next(iter(lineage.roots(step, *kinds)))
-            named[key] = " ".join([shlex.quote(root.source), *_flags(root.options)])
-    for key, words in named.items():
-        command = command.replace(key, words)
-    return command
-
-
-def _flags(options: Mapping[str, Any]) -> Iterator[str]:
-    """How data was read, as a command takes it."""
-    for name, value in options.items():
-        flag = f"--{'data-seed' if name == 'seed' else name.replace('_', '-')}"
-        values = () if value is True else value if isinstance(value, list | tuple) else (value,)
-        if value is not False and value is not None:
-            yield " ".join([flag, *(shlex.quote(str(one)) for one in values)])
+    said = [one.command for one in consequences_of(result) if one.theme == "works" and one.command] if trains else []
+    if not said:
+        return ""
+    base, data = (next(iter(lineage.roots(step, *kinds))) for kinds in (("model",), DATA))
+    return said[0].format(
+        model=shlex.quote(str(model)), base=shlex.quote(base.source), data=named_data(data.source, data.options)
+    )
 
 
 def _told(result: Result) -> Statement | None:

@@ -78,6 +78,20 @@ def noted_base(name: str, folder: Path, config: Mapping[str, Any]) -> ModelRecor
     return None
 
 
+def found_base(model: ModelRecord) -> str | None:
+    """Where the base is found that a model's files name, if its weights are what the training began with. Our own
+    files don't say where it lay, only which it was: its name leads to it, if what is found there is the same."""
+    origin = model.origin
+    if not (origin and origin.base) or origin.init == "random":
+        return None
+    if origin.base.source:
+        return origin.base.source
+    try:
+        return origin.base.name if source.model_root(origin.base.name).digest == origin.base.id else None
+    except UserError:  # it isn't here
+        return None
+
+
 def _on_the_card(card: Path) -> Iterator[Any]:
     """The `base_model` of a model card's front matter; one that was merged of several has no single base."""
     import yaml

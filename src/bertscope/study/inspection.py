@@ -20,6 +20,7 @@ from bertscope.core.planning import planned
 from bertscope.core.result import Result
 from bertscope.core.step import Step
 from bertscope.core.store import DEFAULT, Store
+from bertscope.models.known_base import found_base
 from bertscope.study.runner import run_steps
 
 MINUTES = 10.0
@@ -100,7 +101,7 @@ class Inspection:
     """What can't be asked here, and why."""
     seconds: float = 0.0
     given: dict[str, str] = field(default_factory=dict)
-    """What the user named: `model`, `data`, `base`."""
+    """What the user named: `model`, `data`, `base`; that also as the model's files name it."""
     reading: dict[str, Any] = field(default_factory=dict)
     """How the data is read."""
 
@@ -177,6 +178,11 @@ def inspect(
     return asking.inspection
 
 
+def _names_in(given: Mapping[str, Any]) -> dict[str, str]:
+    """Of what was given, what can be named in a command."""
+    return {name: str(value) for name, value in given.items() if isinstance(value, str | Path)}
+
+
 class _Asking:
     """One question after the other, while there is time."""
 
@@ -189,7 +195,7 @@ class _Asking:
         self._seconds, self._began = seconds, time.perf_counter()
         self._foretold_so_far = self._took_so_far = 0.0
         self._size = _Sized(0, 0, 0, 0, 0, 0.0)
-        given = {name: value for name, value in {**self._named, "data": data}.items() if isinstance(value, str)}
+        given = _names_in({**self._named, "data": data})
         self.inspection = Inspection(str(model), str(data), given=given, reading=dict(reading))
 
     def begin(self) -> None:
@@ -204,8 +210,9 @@ class _Asking:
         second = result.provenance["pass_seconds"] / max(1, int(rows["test"]))
         test, validation, train = (int(rows[split]) for split in ("test", "validation", "train"))
         self._size = _Sized(test, validation, train, len(shape), sum(shape), second)
-        if self._named["base"] is None and record.origin and record.origin.base:
-            self._named["base"] = record.origin.base.source or None
+        if self._named["base"] is None:
+            self._named["base"] = found_base(record)
+            self.inspection.given |= _names_in({"base": self._named["base"]})
         self._take("check", step, result)
 
     def ask(self, one: Asked) -> None:

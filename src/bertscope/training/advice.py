@@ -3,7 +3,7 @@ validation went, beside what the recipe `auto` would have done.
 
 Measured on six data sets (docs/findings/recipe.md): a loss that fell by less than a tenth had one of three causes, a
 learning rate far above auto's, one far below it, or too few steps. Where it fell and the score is still that of a
-constant answer, the rows were learnt by heart.
+constant answer, the rows were learnt by heart; where it is only that of a better baseline, something was learnt.
 """
 
 from __future__ import annotations
@@ -92,13 +92,16 @@ def advice(result: Result) -> Advice:
         if rate < auto.learning_rate / _FAR:
             return Advice(f"{loss}, at {rate / auto.learning_rate:.2g} times auto's learning rate",
                           "try a larger learning rate", by_auto)  # fmt: skip
-        slower = _flags(settings, epochs=2 * meant, learning_rate=rate / 3, warmup=auto.warmup)
+        slower = _flags(settings, epochs=2 * meant, learning_rate=float(f"{rate / 3:.2g}"), warmup=auto.warmup)
         return Advice(loss.words, "try a smaller learning rate, unless the texts don't tell what is right", slower)
     if meant < auto.epochs:
         return Advice(f"{loss}, but training was short", f"try more steps, {_epochs(auto.epochs)}", by_auto)
     if ran == meant and _still_rises(epochs):
         more = _flags(settings, epochs=2 * ran)
         return Advice(f"{loss}, and validation still rose at the end", f"try more steps, {_epochs(2 * ran)}", more)
+    short = shortfall(result)
+    if short is not None and short.baseline != "chance":
+        return Advice(loss.words, "what needs no model may be enough here; otherwise get more rows, or a larger base")
     seen = f"{loss}, but what was learnt of these rows doesn't hold for others"
     return Advice(seen, "there is little signal; get more rows, or look whether their labels are right")
 
@@ -160,5 +163,5 @@ def _flags(settings: FinetuneConfig, **changed: Any) -> str:
         if isinstance(value, bool):
             words.append(f"--{flag}" if value else f"--no-{flag}")
         else:
-            words.append(f"--{flag} {value:.2g}" if isinstance(value, float) else f"--{flag} {value}")
+            words.append(f"--{flag} {value:g}" if isinstance(value, float) else f"--{flag} {value}")
     return " ".join(words)

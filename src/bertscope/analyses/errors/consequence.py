@@ -70,7 +70,8 @@ def _confidence(result: Result) -> list[Consequence]:
         f"Its confidence can't be taken at its word: on average it is {points(abs(over.value))} points {more} sure "
         "than it is right."
     )
-    if "temperature" in result:
+    # It fits the validation set, which may be another matter: then it would make things worse.
+    if "temperature" in result and (result["temperature"].value > 1) == (over.value > 0):
         text += f" To mend that, divide its raw scores (logits) by {result['temperature'].value:.2f}."
     right = result["right"].value
     beside = Bars.of({"sure": right + over.value, "right": right}, most=1.0)

@@ -17,10 +17,10 @@ def consequences(result: Result) -> list[Consequence]:
     missed = layers[layers["certain"] & (layers["share"] > 0)]
     if missed.empty:
         text = f"Where what it learnt lives is open: of its {len(layers)} {LAYERS} none alone holds it for certain."
-        return [Consequence("changed", text, 0.3, "layer", beside, is_open=True)]
+        return [Consequence("changed", text, 0.3, "layer", beside, is_open=True, of_skill=True)]
     most = missed.loc[missed["share"].idxmax()]
     text = (
         f"What it learnt lives in {len(missed)} of its {len(layers)} {LAYERS} for certain, layer {most['layer']} "
         f"first: with that layer as it was before the training, {percent(most['share'])} of what was learnt is lost."
     )
-    return [Consequence("changed", text, 0.7, "layer", beside)]
+    return [Consequence("changed", text, 0.7, "layer", beside, of_skill=True)]

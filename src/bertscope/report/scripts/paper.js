@@ -9,7 +9,7 @@ const onPaper = (element) => !element.closest("[hidden]") && !element.parentElem
 
 async function preparePaper() {
   root.dataset.theme = "light";
-  const closed = all(`main ${OPENED}:not([open])`).filter(onPaper);
+  const closed = all(`main ${OPENED}:not([open])`).filter((details) => onPaper(details) && hasAnswers(details, true));
   for (const details of closed) details.open = true;
   unfolded.push(...closed);
   const charts = all(".chart").filter((chart) => onPaper(chart) && chart.dataset.drawn !== "light");

@@ -1,9 +1,9 @@
 // Tables: their rows are made when they are opened, sorted as a whole, and saved as CSV.
 async function fillTable(details) {
-  const body = details.querySelector("tbody");
-  if (body.rows.length) return;
+  if (details.querySelector("tbody").rows.length) return;
+  const asked = (details.asked = {});
   const { table, withHeads } = await tableOf(details);
-  if (body.rows.length) return; // filled meanwhile
+  if (details.asked !== asked) return; // another answer was chosen meanwhile
   const header = table.columns.map((title, place) =>
     make("th", { scope: "col", class: table.decimals[place] === null ? null : "num" },
       make("button", { type: "button" }, title)));
@@ -25,7 +25,7 @@ async function tableOf(details) {
 
 function refillTable(details) {
   details.querySelector("tbody").replaceChildren();
-  if (details.open) fillTable(details);
+  if (details.open && hasAnswers(details)) fillTable(details);
 }
 
 function showRows(details, table, order, withHeads) {

@@ -74,6 +74,12 @@ const answersOf = (select, paper = false) => [...select.options].slice(1)
   .filter((option) => !option.disabled && (!paper || option.dataset.paper !== undefined))
   .map((option) => ({ id: option.value, label: option.text }));
 
+// Whether there is one at all; a table of one answer always has its own.
+function hasAnswers(details, paper = false) {
+  const select = details.querySelector(".whose select");
+  return !select || answersOf(select, paper).length > 0;
+}
+
 // From an answer to the tables that it shares with others: its own rows.
 function chooseTables(answer, fold) {
   fold.open = true;
