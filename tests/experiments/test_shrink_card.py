@@ -105,7 +105,7 @@ def test_the_card_says_what_the_tables_say(said, toy_model):
         "it is −1.0 (−3.0 to 1.0) points surer than it is right, the whole model 2.0 (1.0 to 3.0)",
     ]
     assert (
-        "**cut**: this folder itself. It is 2.50 times as fast as the whole model (32 texts at a time) and has 60% "
+        "**cut**: the folder itself. It is 2.50 times as fast as the whole model (32 texts at a time) and has 60% "
         "of its size; its pearson on the test set changes by -0.025 [-0.040, -0.010]."
     ) in lines
     assert [line for line in lines if line.startswith("|")] == [

@@ -172,7 +172,9 @@ def test_from_end_to_end_with_planted_speeds_and_scores(
     (sentence,) = consequences_of(result)
     assert sentence.text.endswith(said) and "Stored in 8 bits it is" in sentence.text
     speeds = result.tables["times"].query("texts == 32").set_index("arm")["faster"]
-    alone = f"the whole model {speeds['whole_onnx']:.2f} times as fast, and the cut one {speeds['cut_onnx']:.2f} times"
+    alone = (
+        f"the whole model {speeds['whole_onnx']:.2f} times as fast, and the cut one {speeds['cut_onnx']:.2f} times"
+    )
     assert any(note.startswith("int8 runs in onnxruntime") and alone in note for note in result.notes)
     told = find("shrink").sentence(result)
     assert told is not None and told.sentence.startswith(f"{NAMES[wanted]} is the form to take (target: 2x): ")
@@ -190,6 +192,7 @@ def test_the_price_is_said_of_each_form(toy_model, toy_task, planted_int8, tmp_p
     alone, cut, both = sentence.text.split("; ")
     assert alone.endswith("at 25% of its size, for no loss")  # by what is planted
     assert cut.startswith("cut to ") and "% of its inner weights and not trained again it is " in cut
+    assert both.startswith("with both it is ")
     broken = result.numbers(key="change", arm=BOTH)[0]
     assert f"for {-100 * broken.value:.1f} points ({-100 * broken.high:.1f} to {-100 * broken.low:.1f})" in both
     assert not sentence.is_open and sentence.command == "bertscope shrink {model} --on {data} --out smaller"

@@ -120,7 +120,8 @@ def next_command(shown: Iterable[Consequence], asked: Collection[str], has_base:
     lost = any(one.at_chance for one in shown)
     missing = [] if lost else [ASKS[theme] for theme in THEMES if theme not in {one.theme for one in shown}]
     for command in (*(one.command for one in shown), *missing):
-        is_new = command and (command.split()[1] not in asked or " --out " in command)
+        words = command.split()
+        is_new = bool(words) and (words[1] not in asked or "--out" in words)
         if is_new and (has_base or "{base}" not in command):
             return command
     return ""

@@ -41,7 +41,7 @@ def _done(arm: str, result: Result) -> str:
     if arm == "whole_int8":
         return "stored in 8 bits"
     if arm == "cut_int8":
-        return "both"
+        return "with both"
     how = "trained again" if _trained(result) else "not trained again"
     return f"cut to {percent(result['left'].value)} of its inner weights and {how}"
 

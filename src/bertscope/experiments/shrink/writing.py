@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 BESIDE = "whole-int8"
 """The folder inside that holds the whole model's int8 file."""
 WHERE = {
-    WHOLE_INT8: f"`{BESIDE}/model-int8.onnx`, with its tokenizer beside it (the cut model is this folder itself)",
-    CUT: "this folder itself",
+    WHOLE_INT8: f"`{BESIDE}/model-int8.onnx`, with its tokenizer beside it (the cut model is the folder itself)",
+    CUT: "the folder itself",
     CUT_INT8: "`model-int8.onnx`",
 }
 """Where each form lies in the folder that is written."""
