@@ -170,7 +170,7 @@ def test_from_end_to_end_with_planted_speeds_and_scores(
     assert (tmp_path / "small" / "whole-int8" / "model-int8.onnx").exists() == (wanted == INT8)
     assert load(tmp_path / "small").n_layers == shrunk.encoder.n_layers  # what was asked for is there all the same
     (sentence,) = consequences_of(result)
-    assert sentence.text.endswith(said) and "Stored in 8 bits it is" in sentence.text
+    assert sentence.text.endswith(said) and "Stored in 8 bits and run by ONNX Runtime it is" in sentence.text
     speeds = result.tables["times"].query("texts == 32").set_index("arm")["faster"]
     alone = (
         f"the whole model {speeds['whole_onnx']:.2f} times as fast, and the cut one {speeds['cut_onnx']:.2f} times"

@@ -39,7 +39,7 @@ def consequences(result: Result) -> list[Consequence]:
 def _done(arm: str, result: Result) -> str:
     """What was done to the model."""
     if arm == "whole_int8":
-        return "stored in 8 bits"
+        return "stored in 8 bits and run by ONNX Runtime"
     if arm == "cut_int8":
         return "with both"
     how = "trained again" if _trained(result) else "not trained again"
