@@ -180,6 +180,16 @@ def test_deep_json_is_refused_before_it_is_parsed(opened, fake):
     assert (depth(b'["\\"]]", [1]]'), depth(b'"' + b'\\"' * 200_000), depth(b"[" * 200_000)) == (2, 0, 200_000)
 
 
+def test_another_encoding_is_refused_before_it_is_parsed(opened, fake):
+    """Its letters would hide brackets: the two bytes of \u2200 have a quotation mark's among them."""
+    hidden = '["\u2200", ' + "[" * 2000
+    for body in (hidden, json.dumps({"reading": {"text": "a"}})):
+        for encoding in ("utf-16", "utf-16-le", "utf-32"):
+            typed = {"Content-Type": "application/json"}
+            answer = opened.client.post("/api/look", content=body.encode(encoding), headers=typed)
+            assert (answer.status_code, fake.calls) == (400, []) and "UTF-8" in answer.json()["error"]
+
+
 def test_long_texts_are_refused_before_they_wait(opened, fake):
     answers = [
         opened.post("look", {"reading": {"text": "x" * 1000, "pair": "y" * 1000, "choices": ["z"]}}),

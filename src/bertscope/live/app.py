@@ -17,7 +17,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.harmless import is_utf8, one_line
 from bertscope.live import messages
 from bertscope.live.assets import STATIC, Asset
-from bertscope.live.bodies import Refusal
+from bertscope.live.bodies import UNREADABLE, Refusal
 from bertscope.live.desk import Asker, Busy, Closing, Desk, Superseded
 from bertscope.live.guard import BUG, CLIENT, STOPPED, TOKEN
 from bertscope.live.messages import (
@@ -209,7 +209,7 @@ def _answer_mistakes(app: FastAPI) -> None:
         Busy: lambda _: Refusal(503, "busy: others are being answered; ask again in a moment", retry=1),
         Closing: lambda _: STOPPED,
         Superseded: lambda _: Refusal(409, "superseded: the same page has asked something newer"),
-        400: lambda _: Refusal(400, "the body can't be read as JSON in UTF-8"),
+        400: lambda _: UNREADABLE,
         404: lambda _: Refusal(404, "there is nothing at this address"),
         405: lambda _: Refusal(405, "this address isn't asked in this way"),
         Exception: lambda _: BUG,
