@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -131,6 +132,28 @@ def test_who_doesnt_read_its_answer_loses_its_connection(fake, monkeypatch):
         until(lambda: server._server.server_state.connections, 5)
         until(lambda: not server._server.server_state.connections, 10)
         unread.close()
+
+
+def test_who_asks_on_and_reads_nothing_loses_its_connection(fake, monkeypatch):
+    """Its next request is ours to answer, but its answers wait for it."""
+    monkeypatch.setattr(server_module, "Connections", lambda: Connections(seconds=0.5, look=0.1))
+    with served(fake) as server:
+        client = LiveClient(server.url)
+        unread = client.raw("")
+        unread.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sent = threading.Thread(target=_ask_on, args=(unread,), daemon=True)
+        sent.start()
+        until(lambda: server._server.server_state.connections, 5)
+        until(lambda: not server._server.server_state.connections, 20)
+        unread.close()
+        sent.join(5)
+
+
+def _ask_on(one: socket.socket) -> None:
+    request = b"GET /static/explore.css HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with suppress(OSError):
+        while True:
+            one.sendall(request * 50)
 
 
 def test_a_body_that_comes_too_slowly_is_refused(client, fake, monkeypatch):
