@@ -42,7 +42,7 @@ def off(*parts, mode="zero", graft=()):
         (off(""), "names no part"),
         (off("layer:" + "9" * 5000), "names no part"),
         (off("head:1." + "9" * 5000), "names no part"),
-        (off("head:１.２"), "names no part"),  # noqa: RUF001 (digits, but not those that are typed)
+        (off("head:１.２"), "names no part"),
         (off(graft=["layer:" + "0" * 5000 + "1"]), "names no part"),
         (off("head:1.1", mode="median"), "unknown mode"),
         (off("head:1.1", mode="mean"), "needs a task"),

@@ -24,7 +24,7 @@ SCHEMES = {
 def tagger(tokenizer, tags: dict[str, str]):
     """Knows each word's tag: no layer does anything to what the embeddings say, one of another size for each word."""
     names = sorted(set(tags.values()))
-    sizes = dict(num_hidden_layers=1, num_attention_heads=2, hidden_size=64, intermediate_size=8)
+    sizes = {"num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 64, "intermediate_size": 8}
     labels = {"id2label": dict(enumerate(names)), "label2id": {name: at for at, name in enumerate(names)}}
     model = BertForTokenClassification(BertConfig(vocab_size=len(tokenizer), **sizes, **labels)).eval()
     with torch.no_grad():

@@ -143,7 +143,7 @@ def _tags(typed: Typed, raw: Any, batch: RowBatch) -> Answer:
 
 
 def _marked(tags: Mapping[int, str], words: int, names: Sequence[str]) -> list[tuple[int, int, str]]:
-    """The entities that tags speak of, each as a whole, or else every word with its tag: first and last word, label."""
+    """First and last word and label: of the entities that tags speak of, or else of every word that has a tag."""
     every = with_types([list(names), [tags.get(word, _OUTSIDE) for word in range(words)]])
     if _OUTSIDE in names and all(map(is_of_entities, every[0])):
         return entities_in(to_iob2(every[1], "BIOES"))  # whose letters all schemes' are among

@@ -119,10 +119,12 @@ def application(explorer: Explores, desk: Desk, files: Mapping[str, Asset]) -> F
     about = explorer.about()
     router = APIRouter(prefix="/api", dependencies=[Depends(APIKeyHeader(name=TOKEN, auto_error=False))])
 
-    @router.get("/about", summary="What is explored", operation_id="about", responses=_REFUSED)
-    async def _() -> About:
+    async def told() -> About:
         return about
 
+    router.add_api_route(
+        "/about", told, methods=["GET"], summary="What is explored", operation_id="about", responses=_REFUSED
+    )
     for operation in _OPERATIONS:
         router.add_api_route(
             f"/{operation.name}", _endpoint(operation, explorer, desk, about.limits.letters), methods=["POST"],

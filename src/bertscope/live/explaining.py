@@ -41,9 +41,10 @@ def _explained(side: Side, other: Side | None, typed: Typed, parts: Parts, asked
         surest = _surest(typed, wanted)
         if not len(surest) and wanted == Wanted():  # a tagger that finds no entity: what it says of any word
             surest = _surest(typed, Wanted(every_word=True))
-        # Of a mask alone something is said, but no word did anything for it.
-        found = attribute(side.encoder, typed.asked, typed.examples, surest, method=asked.method) if len(surest) else None
-        if not found:
+        found = None
+        if len(surest):
+            found = attribute(side.encoder, typed.asked, typed.examples, surest, method=asked.method)
+        if not found:  # nothing is said, or of a mask alone: no word did anything for it
             mask = f"type {MASK} where a word is to be guessed"
             what = mask if typed.asked.reads_typed_masks else "give another text"
             raise UserError(f"there is nothing to explain: {side.opened.name} says nothing of this text; {what}")
@@ -51,7 +52,7 @@ def _explained(side: Side, other: Side | None, typed: Typed, parts: Parts, asked
 
 
 def _surest(typed: Typed, wanted: Wanted) -> Targets:
-    """Of several things that are said, the surest: one alone is told, and to explain them all would hold the model."""
+    """Of several things that are said, the surest: it alone is told, and to explain them all would hold the model."""
     assert typed.asked is not None
     with measuring([typed.encoder]), torch.inference_mode(), typed.asked.sparing():
         (batch,) = typed.asked.batches(typed.examples, tokens=2**20)

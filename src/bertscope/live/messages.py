@@ -75,6 +75,8 @@ class About:
     checkpoints: list[Checkpoint]
     pair: bool
     """Whether what is read are pairs, by the data."""
+    called: list[str]
+    """What the first text and the second are, to people."""
     choices: bool
     modes: list[Off]
     graft: str
