@@ -15,18 +15,28 @@ from bertscope.live.bodies import DEPTH, depth
 from bertscope.live.guard import NOTEBOOKS
 from bertscope.live.rates import Rates
 from fake_explorer import SECRET, FakeExplorer
-from live_door import FILES, LOOK, TOKEN, door
+from live_door import FILES, HEADERS, LOOK, TOKEN, door
 
 
-@pytest.fixture
-def fake():
-    return FakeExplorer()
-
-
-@pytest.fixture
-def opened(fake):
+@pytest.fixture(scope="module")
+def _opened():
+    fake = FakeExplorer()
     with door(fake) as one:
-        yield one
+        yield one, fake
+
+
+@pytest.fixture
+def fake(_opened):
+    _opened[1].calls.clear()
+    return _opened[1]
+
+
+@pytest.fixture
+def opened(_opened, fake):
+    one = _opened[0]
+    one.bugs.clear()
+    one.client.headers.update(HEADERS)
+    return one
 
 
 def test_the_page_needs_no_token_and_holds_none(opened):
