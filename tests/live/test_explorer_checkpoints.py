@@ -129,6 +129,7 @@ def test_the_lines_say_the_same(_pocket, kind):
     base = another(model, 0.02)
     explorer = Explorer.open(model, base, task)
     reading = Reading("long long [MASK]") if kind == "masked" else explorer.about().example
+    assert (explorer.about().called[0] == "Question") == (kind == "spans")
     changes = [Change(["head:1.2", "mlp:2"], "mean", ["head:2.1"]), Change(["head:2.3"], "uniform", ["layer:1"])]
     asked = LookAt(reading, changes)
     named = {"model": model, "base": base, "data": task}

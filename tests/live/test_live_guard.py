@@ -15,18 +15,28 @@ from bertscope.live.bodies import DEPTH, depth
 from bertscope.live.guard import NOTEBOOKS
 from bertscope.live.rates import Rates
 from fake_explorer import SECRET, FakeExplorer
-from live_door import FILES, LOOK, TOKEN, door
+from live_door import FILES, HEADERS, LOOK, TOKEN, door
 
 
-@pytest.fixture
-def fake():
-    return FakeExplorer()
-
-
-@pytest.fixture
-def opened(fake):
+@pytest.fixture(scope="module")
+def _opened():
+    fake = FakeExplorer()
     with door(fake) as one:
-        yield one
+        yield one, fake
+
+
+@pytest.fixture
+def fake(_opened):
+    _opened[1].calls.clear()
+    return _opened[1]
+
+
+@pytest.fixture
+def opened(_opened, fake):
+    one = _opened[0]
+    one.bugs.clear()
+    one.client.headers.update(HEADERS)
+    return one
 
 
 def test_the_page_needs_no_token_and_holds_none(opened):
@@ -178,6 +188,16 @@ def test_deep_json_is_refused_before_it_is_parsed(opened, fake):
         assert (answer.status_code, fake.calls) == (422, []) and "brackets" in answer.json()["error"]
     assert opened.post("look", {"reading": {"text": "[" * 500}}).status_code == 200
     assert (depth(b'["\\"]]", [1]]'), depth(b'"' + b'\\"' * 200_000), depth(b"[" * 200_000)) == (2, 0, 200_000)
+
+
+def test_another_encoding_is_refused_before_it_is_parsed(opened, fake):
+    """Its letters would hide brackets: the two bytes of \u2200 have a quotation mark's among them."""
+    hidden = '["\u2200", ' + "[" * 2000
+    for body in (hidden, json.dumps({"reading": {"text": "a"}})):
+        for encoding in ("utf-16", "utf-16-le", "utf-32"):
+            typed = {"Content-Type": "application/json"}
+            answer = opened.client.post("/api/look", content=body.encode(encoding), headers=typed)
+            assert (answer.status_code, fake.calls) == (400, []) and "UTF-8" in answer.json()["error"]
 
 
 def test_long_texts_are_refused_before_they_wait(opened, fake):

@@ -219,6 +219,7 @@ def test_a_row_of_the_data_is_taken(visit, toy_task):
     assert page.get_by_label("Sentence", exact=True).input_value() == toy_task.test.text[3]
 
 
+@pytest.mark.slow
 def test_a_link_restores_the_view_and_back_goes_back(visit):
     page = visit()
     start = page.url

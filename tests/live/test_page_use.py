@@ -15,6 +15,7 @@ pytestmark = NEEDS_CHROMIUM
 SENTENCE = {"text": "Sentence", "exact": True}
 
 
+@pytest.mark.slow
 def test_everything_by_keyboard_alone(visit, checkpoints):
     page = visit()
     focused = "document.activeElement.getAttribute('aria-label') || document.activeElement.id || ''"
@@ -70,7 +71,8 @@ def test_every_control_has_a_name(visit):
     assert nameless == []
 
 
-@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_phone_needs_no_sideways_scroll(visit, theme):
     page = visit(width=390, theme=theme)
     read(page, " ".join([TEXT] * 4))
@@ -146,6 +148,7 @@ def server_token(page) -> str:
     return page.evaluate("new URLSearchParams(location.hash.slice(1)).get('token')")
 
 
+@pytest.mark.slow
 def test_busy_is_asked_again_and_superseded_is_dropped(visit, checkpoints):
     page, times = visit(), {"look": 0}
     answers = [(503, "busy: others are being answered"), (429, "too many requests")]
@@ -173,6 +176,7 @@ def test_busy_is_asked_again_and_superseded_is_dropped(visit, checkpoints):
     assert shown(page, 0) == before and not page.locator(".banner").is_visible()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_gone_is_said_and_asked_again(visit, checkpoints):
     page = visit()
     page.route("**/api/*", lambda route: route.abort())

@@ -55,8 +55,9 @@ class FakeExplorer:
     def about(self) -> About:
         one = Checkpoint("fake", "0" * 64, [2, 2], "classes", ["no", "yes"], [])
         return About(
-            version="0", checkpoints=[one], pair=False, choices=False, modes=["zero", "uniform"], graft="it is one",
-            data="", rows=2, example=Reading("a text"), colourings=[], presets=[], patterns=[], palettes={},
+            version="0", checkpoints=[one], pair=False, called=["Sentence", "Second text"], choices=False,
+            modes=["zero", "uniform"], graft="it is one", data="", rows=2, example=Reading("a text"),
+            colourings=[], presets=[], patterns=[], palettes={},
             limits=Limits(letters=2000, tokens=64, parts=100, compared=10),
         )  # fmt: skip
 

@@ -20,7 +20,8 @@ Mode = Literal["uniform", "zero", "mean", "position", "resample", "optimal"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 PlainMode = Literal["uniform", "zero", "mean"]
 """Those for questions that set parts off together against parts off alone."""
-_FORM = re.compile(r"(?P<kind>[a-z]+):(?P<layer>\d+)(?:\.(?P<number>\d+))?")
+_FORM = re.compile(r"(?P<kind>[a-z]+):(?P<layer>[0-9]{1,9})(?:\.(?P<number>[0-9]{1,9}))?")
+"""No model has parts of ten digits, and Python reads no number of thousands."""
 
 
 @dataclass(frozen=True, order=True)

@@ -32,6 +32,18 @@ def entity_types(tags: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted({_parts(tag)[1] for tag in tags if tag != "O"}))
 
 
+def entities_in(tags: Sequence[str]) -> list[tuple[int, int, str]]:
+    """The entities of one sentence's IOB2 tags, read leniently: first word, last word and type.
+
+    >>> entities_in(("B-PER", "I-PER", "O", "I-LOC", "B-LOC"))
+    [(0, 1, 'PER'), (3, 3, 'LOC'), (4, 4, 'LOC')]
+    """
+    names = sorted(set(tags))
+    given = np.array([names.index(tag) for tag in tags], dtype=np.int64)
+    found, types = _found(given, np.array([0, len(tags)]), names, strict=False), entity_types(names)
+    return [(first, last, types[type]) for first, last, type in sorted(found.listed())]
+
+
 def entity_counts(
     predicted: np.ndarray, gold: np.ndarray, starts: np.ndarray, tags: Sequence[str], strict: bool = False
 ) -> np.ndarray:

@@ -60,10 +60,13 @@ def about(
 ) -> About:
     usual = sides[0].usual
     kind = usual.kind if usual is not None else ""
+    pair = rows.pairs or kind in ("spans", "vectors")
+    first = "First text" if pair else "Sentence"
     return About(
         version=version,
         checkpoints=[_checkpoint(side) for side in sides],
-        pair=rows.pairs or kind in ("spans", "vectors"),
+        pair=pair,
+        called=["Question", "Text that it is asked of"] if kind == "spans" else [first, "Second text"],
         choices=kind == "choices",
         modes=ways,
         graft=no_graft,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,9 @@ from bertscope.core.attributions import Wanted
 from bertscope.core.examples import NOTHING, ROOT
 from bertscope.core.output import SILENT
 from bertscope.data.answers_in_words import NONE
+from bertscope.data.entities import entities_in
 from bertscope.data.outputs.classes import log_shares
+from bertscope.data.tag_schemes import is_of_entities, to_iob2, with_types
 from bertscope.live.checkpoints import MASK
 from bertscope.live.messages import Guesses, Mark, Prediction, Share
 from bertscope.live.typed import Typed
@@ -129,14 +131,23 @@ def _tags(typed: Typed, raw: Any, batch: RowBatch) -> Answer:
     names, logits = typed.asked.names, _outputs(typed, raw, batch)
     read = np.flatnonzero(logits.max(-1) > SILENT)
     shares = np.exp(log_shares(logits[read]))
-    marks = []
-    for word, of_word in zip(read.tolist(), shares, strict=True):
-        tag = int(of_word.argmax())
-        if names[tag] != _OUTSIDE:
-            marks.append(Mark(*typed.words[word], names[tag], float(of_word[tag])))
+    tags = {word: names[of_word.argmax()] for word, of_word in zip(read.tolist(), shares, strict=True)}
+    sure_of = dict(zip(read.tolist(), shares.max(-1).tolist(), strict=True))
+    marks = [
+        Mark(0, typed.words[first][1], typed.words[last][2], label, min(sure_of[at] for at in range(first, last + 1)))
+        for first, last, label in _marked(tags, len(logits), names)
+    ]
     said = " ".join(f"{typed.texts[0][mark.start : mark.end].strip()}/{mark.label}" for mark in marks) or NONE
     sure = float(shares.max(-1).min()) if len(read) else None
     return Answer(Prediction("tokens", said, sure, marks=marks), list(shares))
+
+
+def _marked(tags: Mapping[int, str], words: int, names: Sequence[str]) -> list[tuple[int, int, str]]:
+    """First and last word and label: of the entities that tags speak of, or else of every word that has a tag."""
+    every = with_types([list(names), [tags.get(word, _OUTSIDE) for word in range(words)]])
+    if _OUTSIDE in names and all(map(is_of_entities, every[0])):
+        return entities_in(to_iob2(every[1], "BIOES"))  # whose letters all schemes' are among
+    return [(word, word, tag) for word, tag in tags.items() if tag != _OUTSIDE]
 
 
 def _tree(typed: Typed, raw: Any, batch: RowBatch) -> Answer:

@@ -17,7 +17,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.harmless import is_utf8, one_line
 from bertscope.live import messages
 from bertscope.live.assets import STATIC, Asset
-from bertscope.live.bodies import Refusal
+from bertscope.live.bodies import UNREADABLE, Refusal
 from bertscope.live.desk import Asker, Busy, Closing, Desk, Superseded
 from bertscope.live.guard import BUG, CLIENT, STOPPED, TOKEN
 from bertscope.live.messages import (
@@ -119,10 +119,12 @@ def application(explorer: Explores, desk: Desk, files: Mapping[str, Asset]) -> F
     about = explorer.about()
     router = APIRouter(prefix="/api", dependencies=[Depends(APIKeyHeader(name=TOKEN, auto_error=False))])
 
-    @router.get("/about", summary="What is explored", operation_id="about", responses=_REFUSED)
-    async def _() -> About:
+    async def told() -> About:
         return about
 
+    router.add_api_route(
+        "/about", told, methods=["GET"], summary="What is explored", operation_id="about", responses=_REFUSED
+    )
     for operation in _OPERATIONS:
         router.add_api_route(
             f"/{operation.name}", _endpoint(operation, explorer, desk, about.limits.letters), methods=["POST"],
@@ -209,7 +211,7 @@ def _answer_mistakes(app: FastAPI) -> None:
         Busy: lambda _: Refusal(503, "busy: others are being answered; ask again in a moment", retry=1),
         Closing: lambda _: STOPPED,
         Superseded: lambda _: Refusal(409, "superseded: the same page has asked something newer"),
-        400: lambda _: Refusal(400, "the body can't be read as JSON in UTF-8"),
+        400: lambda _: UNREADABLE,
         404: lambda _: Refusal(404, "there is nothing at this address"),
         405: lambda _: Refusal(405, "this address isn't asked in this way"),
         Exception: lambda _: BUG,

@@ -30,6 +30,9 @@ class Refusal(Exception):
         return {} if self.retry is None else {"retry-after": str(max(1, math.ceil(self.retry)))}
 
 
+UNREADABLE = Refusal(400, "the body can't be read as JSON in UTF-8")
+
+
 class Gone(Exception):
     """The client left while it was read."""
 
@@ -44,6 +47,8 @@ async def read_body(length: str | None, receive: Receive, most: int) -> Receive:
             body = await _all_of_it(receive, most, too_long)
     except TimeoutError:
         raise Refusal(408, f"the body didn't come within {SECONDS:g} s") from None
+    if b"\0" in body:  # another encoding, whose letters could hide brackets; JSON in UTF-8 has none
+        raise UNREADABLE
     if depth(body) > DEPTH:
         raise Refusal(422, f"the body has more than {DEPTH} brackets inside each other")
     given = False

@@ -25,7 +25,7 @@ class _Open:
     def stands_still(self, now: float) -> float:
         """For how long nothing was heard of it."""
         unread = self.transport.get_write_buffer_size()
-        if self.asked or unread < self.unread:  # it waits for us, or reads
+        if unread < self.unread or (self.asked and not unread):  # it reads, or waits for us
             self.since = now
         self.unread = unread
         return now - self.since

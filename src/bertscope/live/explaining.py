@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
+import torch
 
-from bertscope.core.attributions import Attributions, Wanted
+from bertscope.core.attributions import Attributions, Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.live.changes import Parts, all_of, changed
 from bertscope.live.checkpoints import MASK, Side
 from bertscope.live.messages import Explain, Explained, Explanation, Word
 from bertscope.live.typed import Typed
 from bertscope.models.attribution import attribute
+from bertscope.models.finite_pass import measuring
 from bertscope.models.outputs.base import ModelOutput
 
 
@@ -37,15 +38,28 @@ def _explained(side: Side, other: Side | None, typed: Typed, parts: Parts, asked
         return None
     wanted = _wanted(typed.asked, asked)
     with changed(side, other, parts) as changes, all_of(changes):
-        found = attribute(side.encoder, typed.asked, typed.examples, wanted=wanted, method=asked.method)
-        if not len(found) and wanted == Wanted():  # a tagger that finds no entity: what it says of any word
-            found = attribute(
-                side.encoder, typed.asked, typed.examples, wanted=Wanted(every_word=True), method=asked.method
-            )
-    if not len(found):
-        what = f"type {MASK} where a word is to be guessed" if typed.asked.reads_typed_masks else "give another text"
-        raise UserError(f"there is nothing to explain: {side.opened.name} says nothing of this text; {what}")
-    return _told(typed, found)
+        surest = _surest(typed, wanted)
+        if not len(surest) and wanted == Wanted():  # a tagger that finds no entity: what it says of any word
+            surest = _surest(typed, Wanted(every_word=True))
+        found = None
+        if len(surest):
+            found = attribute(side.encoder, typed.asked, typed.examples, surest, method=asked.method)
+        if not found:  # nothing is said, or of a mask alone: no word did anything for it
+            mask = f"type {MASK} where a word is to be guessed"
+            what = mask if typed.asked.reads_typed_masks else "give another text"
+            raise UserError(f"there is nothing to explain: {side.opened.name} says nothing of this text; {what}")
+        return _told(typed, found)
+
+
+def _surest(typed: Typed, wanted: Wanted) -> Targets:
+    """Of several things that are said, the surest: it alone is told, and to explain them all would hold the model."""
+    assert typed.asked is not None
+    with measuring([typed.encoder]), torch.inference_mode(), typed.asked.sparing():
+        (batch,) = typed.asked.batches(typed.examples, tokens=2**20)
+        raw = typed.asked.run(batch)
+        found = typed.asked.targets(raw, batch, wanted)
+        sure = typed.asked.probability(raw, batch, found) if len(found) > 1 else None
+    return found if sure is None else found.take(sure.argmax(0, keepdim=True).cpu().numpy())
 
 
 def _wanted(output: ModelOutput, asked: Explain) -> Wanted:
@@ -57,14 +71,10 @@ def _wanted(output: ModelOutput, asked: Explain) -> Wanted:
 
 
 def _told(typed: Typed, found: Attributions) -> Explanation:
-    """Of several things that are said, the surest."""
-    target = int(np.argmax(np.nan_to_num(found.probability, nan=-1.0)))
-    here = slice(found.starts[target], found.starts[target + 1])
-    places = [typed.words[number] for number in found.word[here].tolist()]
-    values = found.values[here].tolist()
+    places = [typed.words[number] for number in found.word.tolist()]
     return Explanation(
-        explained=found.explained[target],
-        whole=float(found.whole[target]),
-        baseline=float(found.baseline[target]),
-        words=[Word(side, start, end, value) for (side, start, end), value in zip(places, values, strict=True)],
+        explained=found.explained[0],
+        whole=float(found.whole[0]),
+        baseline=float(found.baseline[0]),
+        words=[Word(*place, value) for place, value in zip(places, found.values.tolist(), strict=True)],
     )

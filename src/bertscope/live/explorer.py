@@ -208,8 +208,8 @@ class Explorer:
 
     def _side(self, place: int) -> Side:
         if not 0 <= place < len(self._sides):
-            has = "model 0 only" if len(self._sides) == 1 else "models 0 and 1"
-            raise UserError(f"there is no model {place}; there is {has}")
+            there = "is model 0 only" if len(self._sides) == 1 else "are models 0 and 1"
+            raise UserError(f"there is no model {place}; there {there}")
         return self._sides[place]
 
     def _change(self, shown: Sequence[Shown]) -> list[list[float | None]]:

@@ -75,6 +75,8 @@ class About:
     checkpoints: list[Checkpoint]
     pair: bool
     """Whether what is read are pairs, by the data."""
+    called: list[str]
+    """What the first text and the second are, to people."""
     choices: bool
     modes: list[Off]
     graft: str
@@ -113,6 +115,7 @@ class Mark:
     """In letters."""
     label: str
     p: float | None
+    """Of an entity of several words, that of the least sure one."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +263,8 @@ class Patched:
     tokens: list[list[Token]]
     """Of either text."""
     parts: list[PatchedPart]
-    """Every head, MLP and layer (all tokens), and layers at the changed tokens (`layer:3@changed`)."""
+    """Every head and MLP (all tokens), and layers at the changed tokens (`layer:3@changed`), but for what carries all
+    or nothing by construction."""
 
 
 @dataclass(frozen=True)

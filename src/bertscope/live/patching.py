@@ -28,8 +28,11 @@ def patched_parts(clean: Typed, corrupted: Typed) -> Patched:
     if not len(found):
         raise UserError(_why_not(found.paired.dropped))
     counts = encoder.head_counts
+    # A layer's output at all tokens carries all of it by construction; the last one's at the changed tokens, where
+    # what is on top reads single tokens, all or nothing.
+    layers = every("layer", counts)[: -1 if asked.reads_single_tokens else None]
     patches = [
-        *(Patch(unit, at) for at in (ALL, _CHANGED) for unit in every("layer", counts)),
+        *(Patch(unit, _CHANGED) for unit in layers),
         *(Patch(unit) for unit in heads_and_mlps(counts, encoder.neuron_counts)),
     ]
     low, between = found.of["corrupted"][0], found.between[0]

@@ -51,7 +51,7 @@ export function answersView(element, about, store, { theme }) {
       marks: marksOf(before, after, side),
       top,
       scale: scaleOf(about.palettes[theme()].diverging),
-      label: `${side ? "Second text" : "Text"} as ${about.checkpoints[at].name} reads it; each word can be changed`,
+      label: `${about.called[side]} as ${about.checkpoints[at].name} reads it; each word can be changed`,
       change: (unit, word) => change(side, unit, word),
     }) : null)).filter(Boolean);
   }

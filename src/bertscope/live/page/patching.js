@@ -7,7 +7,7 @@ import { chance, number } from "./predictions.js";
 import { lettersOf, unitsOf } from "./words.js";
 
 const share = (value) => `${value < 0 ? "−" : ""}${Math.abs(100 * value).toFixed(0)}%`;
-const COLUMNS = [["mlp", "", "MLP", "the layer's feed-forward part"], ["layer", "@changed", "at the word", "the layer's output at the changed tokens alone"], ["layer", "", "layer", "the layer's output at all tokens"]];
+const COLUMNS = [["mlp", "", "MLP", "the layer's feed-forward part"], ["layer", "@changed", "at the word", "the layer's output at the changed tokens alone"]];
 
 // Words and what stands between them.
 function piecesOf(text) {

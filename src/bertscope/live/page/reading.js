@@ -9,8 +9,8 @@ export function readingView(element, about, store) {
     const area = make("textarea", { id: `read-${name}`, rows, dir: "auto", spellcheck: "false", autocomplete: "off", maxlength: about.limits.letters });
     return { area, block: make("div", { class: "field" }, make("label", { for: `read-${name}` }, label), area) };
   };
-  const text = field("text", about.pair ? "First text" : "Sentence", 2);
-  const pair = field("pair", "Second text", 2);
+  const text = field("text", about.called[0], 2);
+  const pair = field("pair", about.called[1], 2);
   const choices = field("choices", "Candidates, one a line", 3);
   const wants = { pair: about.pair || store.now.pair !== null, choices: about.choices };
   const addPair = make("button", { type: "button", class: "quiet" }, "Add a second text");
