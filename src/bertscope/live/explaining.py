@@ -84,5 +84,8 @@ def _told(typed: Typed, found: Attributions) -> Explanation:
         explained=found.explained[0],
         whole=float(found.whole[0]),
         baseline=float(found.baseline[0]),
-        words=[Word(*place, value) for place, value in zip(places, found.values.tolist(), strict=True)],
+        words=[
+            Word(side, start, end, value)
+            for (side, start, end), value in zip(places, found.values.tolist(), strict=True)
+        ],
     )
