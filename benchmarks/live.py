@@ -30,6 +30,8 @@ from bertscope.live.passes import ROOM
 from bertscope.models.encoder import Encoder
 
 CLIENTS = 20
+A_SECOND = 15
+"""What a client asks at most: 20 are allowed, and 400 of all, and a small model would answer more."""
 TOLERANCE = 1e-5
 """Of probabilities."""
 WORDS = [
@@ -254,10 +256,12 @@ def load(server: Server, asks: Sequence[Sequence[tuple[Ask, np.ndarray]]], secon
     before = server.processor_seconds()
 
     def work(name: str, mine: Sequence[tuple[Ask, np.ndarray]]) -> None:
-        client = Client(server.url, name)
+        client, asked = Client(server.url, name), 0.0
         for ask, expected in itertools.cycle(mine):
             if time.monotonic() > end:
                 return
+            time.sleep(max(0.0, asked + 1 / A_SECOND - time.monotonic()))
+            asked = time.monotonic()
             try:
                 status, said, took = client.look(ask)
             except (OSError, http.client.HTTPException, ValueError) as error:

@@ -112,6 +112,23 @@ def test_of_several_masks_the_surest_alone_is_explained(_pocket, monkeypatch):
     assert asked == [1, 1]
 
 
+def test_words_that_dont_add_up_are_said_to(tiny, monkeypatch):
+    """With one point alone the gradient of random weights is far off; long texts have fewer points than others."""
+    explorer = Explorer.open(tiny)
+    assert explorer.explain(Explain(Reading(TEXT))).notes == []
+    given = []
+
+    def few(*asked, most_nodes, **how):
+        given.append(most_nodes)
+        return attribute(*asked, nodes=1, most_nodes=1, **how)
+
+    monkeypatch.setattr(explaining, "attribute", few)
+    (note,) = Explorer.open(tiny).explain(Explain(Reading(TEXT))).notes
+    assert "misses its sum" in note
+    Explorer.open(tiny).explain(Explain(Reading("word " * 60)))
+    assert given == [512, 2**14 // 62]
+
+
 def test_of_a_mask_alone_no_word_can_be_told(_pocket):
     with pytest.raises(UserError, match="nothing to explain"):
         Explorer.open(_pocket).explain(Explain(Reading("[MASK]")))

@@ -113,6 +113,7 @@ def framed():
 
 
 @NEEDS_CHROMIUM
+@pytest.mark.slow
 def test_in_a_browser_the_frame_works_from_another_local_port(here, browser, framed, tiny):
     with bertscope.explore(tiny, data=["the food was good"]) as page, browser.new_context() as context:
         tab, complaints = context.new_page(), []
@@ -126,6 +127,7 @@ def test_in_a_browser_the_frame_works_from_another_local_port(here, browser, fra
 
 
 @NEEDS_CHROMIUM
+@pytest.mark.slow
 def test_a_page_of_the_command_isnt_framed_and_a_name_that_leads_here_gets_nothing(here, browser, framed):
     """What a browser does with the headers; evil.example is made to lead to 127.0.0.1."""
     with served(FakeExplorer()) as server, browser.new_context() as context:

@@ -111,6 +111,7 @@ def test_maps_under_a_switch_stay_and_those_above_follow(visit, explorer):
     assert largest("3.2") == pytest.approx(wanted, abs=3e-3)
 
 
+@pytest.mark.slow
 def test_what_isnt_there_is_refused_with_the_servers_line(visit, checkpoints, labels):
     page = visit()
     read(page, TEXT)

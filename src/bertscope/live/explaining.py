@@ -12,9 +12,13 @@ from bertscope.live.changes import Parts, all_of, changed
 from bertscope.live.checkpoints import MASK, Side
 from bertscope.live.messages import Explain, Explained, Explanation, Word
 from bertscope.live.typed import Typed
-from bertscope.models.attribution import attribute
+from bertscope.models.attribution import MOST_NODES, NODES, attribute
 from bertscope.models.finite_pass import measuring
 from bertscope.models.outputs.base import ModelOutput
+
+_AT_MOST = 2**14
+"""Tokens, times points at which the gradient is taken: others wait meanwhile. Texts of 32 tokens have all of them."""
+_MISSED = "what the words did misses its sum by more than 1%; leaving each word out needs none"
 
 
 def explained(sides: Sequence[Side], read: Sequence[Typed], every: Sequence[Parts], asked: Explain) -> Explained:
@@ -23,7 +27,10 @@ def explained(sides: Sequence[Side], read: Sequence[Typed], every: Sequence[Part
     for place, (side, typed, parts) in enumerate(zip(sides, read, every, strict=True)):
         other = sides[1 - place] if len(sides) > 1 else None
         try:
-            found.append(_explained(side, other, typed, parts, asked))
+            one = _explained(side, other, typed, parts, asked)
+            found.append(None if one is None else _told(typed, one))
+            if one is not None and one.missed.any():
+                notes.append(f"{side.opened.name}: {_MISSED}")
         except UserError as error:
             found.append(None)
             refused.append(error)
@@ -33,7 +40,7 @@ def explained(sides: Sequence[Side], read: Sequence[Typed], every: Sequence[Part
     return Explained(found, notes)
 
 
-def _explained(side: Side, other: Side | None, typed: Typed, parts: Parts, asked: Explain) -> Explanation | None:
+def _explained(side: Side, other: Side | None, typed: Typed, parts: Parts, asked: Explain) -> Attributions | None:
     if typed.asked is None:
         return None
     wanted = _wanted(typed.asked, asked)
@@ -43,12 +50,13 @@ def _explained(side: Side, other: Side | None, typed: Typed, parts: Parts, asked
             surest = _surest(typed, Wanted(every_word=True))
         found = None
         if len(surest):
-            found = attribute(side.encoder, typed.asked, typed.examples, surest, method=asked.method)
+            most = min(MOST_NODES, max(NODES, _AT_MOST // int(typed.rows.lengths.sum())))
+            found = attribute(side.encoder, typed.asked, typed.examples, surest, method=asked.method, most_nodes=most)
         if not found:  # nothing is said, or of a mask alone: no word did anything for it
             mask = f"type {MASK} where a word is to be guessed"
             what = mask if typed.asked.reads_typed_masks else "give another text"
             raise UserError(f"there is nothing to explain: {side.opened.name} says nothing of this text; {what}")
-        return _told(typed, found)
+        return found
 
 
 def _surest(typed: Typed, wanted: Wanted) -> Targets:
@@ -76,5 +84,8 @@ def _told(typed: Typed, found: Attributions) -> Explanation:
         explained=found.explained[0],
         whole=float(found.whole[0]),
         baseline=float(found.baseline[0]),
-        words=[Word(*place, value) for place, value in zip(places, found.values.tolist(), strict=True)],
+        words=[
+            Word(side, start, end, value)
+            for (side, start, end), value in zip(places, found.values.tolist(), strict=True)
+        ],
     )
