@@ -15,6 +15,7 @@ from bertscope.cli.options import RunOptions
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.step import Step
 from bertscope.data.read import read_task
 
 TREE = "# sent_id = {}\n1\tDogs\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tbark\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
@@ -115,6 +116,6 @@ def test_brackets_in_what_a_question_found(capsys, monkeypatch):
     numbers = [Number("pos", 0.5, n=3, unit="[/i]", label="pos [/b]")]
     models = {"m": ModelRecord("m", "m [/x]")}
     result = Result("ablate", 1, headline=numbers, models=models, subject={"task": "t"}, notes=["[/n]"])
-    questions._print(result, Path("steps"), RunOptions())
+    questions._print(result, Step("ablate", 1, {}, {}), Path("steps"), RunOptions())
     out = capsys.readouterr().out
     assert all(said in out for said in ("pos [/b] ([/i])", "m [/x] on t", "note: [/n]"))

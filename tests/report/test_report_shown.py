@@ -91,7 +91,10 @@ def test_slides_are_16_to_9_under_their_sentence(command, store, tmp_path):
     whole = ElementTree.parse(svg).getroot()
     assert (whole.get("width"), whole.get("height")) == (str(WIDTH), str(HEIGHT)) and WIDTH * 9 == HEIGHT * 16
     words = " ".join(part.text or "" for part in whole.iter("{http://www.w3.org/2000/svg}text"))
-    assert "Of its 4 attention heads it is found to need 2" in words and "pocket tuned on" in words
+    assert (
+        "Of its 4 attention heads (the parts that let words look at each other) it is found to need 2" in words
+        and "pocket tuned on" in words
+    )
     inside = whole.find("{http://www.w3.org/2000/svg}svg")
     assert float(inside.get("x")) >= 0 and float(inside.get("x")) + float(inside.get("width")) <= WIDTH
     assert float(inside.get("y")) + float(inside.get("height")) <= HEIGHT

@@ -48,7 +48,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "contrastive": {"epochs": 1},
 }
 """The questions that read a model, as quick as they can be."""
-LEFT_OUT = {"sentences": "needs scored pairs", "swap": "as ablate, of one pass", "truncate": "needs its trainings"}
+LEFT_OUT = {
+    "sentences": "needs scored pairs",
+    "sums": "as the question whose sums they are",
+    "swap": "as ablate, of one pass",
+    "truncate": "needs its trainings",
+}
 
 
 def state(encoder: Encoder) -> tuple[Any, ...]:

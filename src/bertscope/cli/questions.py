@@ -102,7 +102,10 @@ def _command(question: Question) -> Callable[..., None]:
         "run": Annotated[RunOptions, Parameter(name="*", group="Where the answer goes")],
     }
     # Instances, not None: where pydantic is loaded, cyclopts holds defaults to their annotations.
-    defaults = {"config": question.config(), "data": reading(), "models": ModelOptions(), "run": RunOptions()}
+    defaults = {
+        "config": question.config(), "data": reading(), "models": ModelOptions(), "sharing": ShardOptions(),
+        "run": RunOptions(),
+    }  # fmt: skip
     if not question.takes_text:
         defaults["on"] = inspect.Parameter.empty
     listed = [

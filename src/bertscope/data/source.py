@@ -56,7 +56,9 @@ def source_of(name: Any, options: TaskOptions) -> Source:
         return held_source(name, options)
     if _is_demo(name):
         return Demo(name, options)
-    if is_pattern(name) or _is_parquet_of_texts(Path(name), options):
+    with explained(name):
+        streamed = is_pattern(name) or _is_parquet_of_texts(Path(name), options)
+    if streamed:
         return StreamedTexts(name, options)
     if is_corpus(name, options):
         return _corpus(name, options)
@@ -178,10 +180,10 @@ def is_corpus(name: str | Path, options: TaskOptions) -> bool:
 
 
 def _is_parquet_of_texts(path: Path, options: TaskOptions) -> bool:
-    """Whether a Parquet file has no column that could be a label, and none is named."""
+    """Whether a Parquet file has no column that could be a label or tags, and none is named."""
     if path.suffix.lower() != ".parquet" or not path.is_file() or options.label or options.kind or options.choices:
         return False
-    return not looks_labelled(parquet_header(path))
+    return not looks_labelled(parquet_header(path)) and not is_tagged(path, options)
 
 
 def _has_annotation(path: Path) -> bool:

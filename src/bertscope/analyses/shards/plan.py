@@ -35,7 +35,8 @@ def in_shards(
         "settings": configs.to_json(config),
     }
     kept = {
-        f"sums.{place}": sums.step(read, SumsConfig(**asked, shard=place + 1, of=shards)) for place in range(shards)
+        f"sums.{place}": sums.step(read, SumsConfig(**asked, shard=place + 1, total=shards))
+        for place in range(shards)
     }
     return question.step(_as_asked(question, named) | kept, config)
 

@@ -36,11 +36,11 @@ class SumsConfig:
     """Its settings."""
     shard: int = 1
     """Which shard, from 1."""
-    of: int = 1
+    total: int = 1
     """How many there are."""
 
     def __post_init__(self) -> None:
-        check_least(self, shard=1, of=self.shard)
+        check_least(self, shard=1, total=self.shard)
 
 
 sums = Question(
@@ -78,8 +78,8 @@ def measure(
 
     question = registry.find(config.question)
     settings: Any = configs.from_json(question.config, config.settings)
-    found = gather(question, settings, models, corpus, division, config.shard, config.of)
+    found = gather(question, settings, models, corpus, division, config.shard, config.total)
     found.save(out)
-    shard = {"task": division.name, "question": config.question, "shard": f"{config.shard} of {config.of}"}
+    shard = {"task": division.name, "question": config.question, "shard": f"{config.shard} of {config.total}"}
     result = sums.result(headline=[Number("texts", found.facts["texts"])], models=records([*models]), subject=shard)
     return Summed(found, result)
