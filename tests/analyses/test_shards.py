@@ -66,12 +66,14 @@ def test_patterns(models, corpus, tmp_path):
         assert_same(whole, ask(models, str(corpus), repeats=100, shards=shards, store=tmp_path / str(shards)))
 
 
+@pytest.mark.slow
 def test_change(models, corpus, tmp_path):
     how = {"repeats": 100, "seed": 3}
     added = find("change")(*models, str(corpus), shards=3, store=tmp_path, **how)
     assert_same(find("change")(*models, str(corpus), **how), added)
 
 
+@pytest.mark.slow
 def test_features(models, tmp_path):
     bank = str(treebank(tmp_path / "bank.conllu"))
     whole = find("features")(models, bank, repeats=100)
