@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from bertscope.core.consequence import consequences_of
 from bertscope.core.model_record import ModelRecord, Origin
 from bertscope.core.number import Number
 from bertscope.core.result import Result
@@ -24,6 +25,7 @@ from bertscope.report.compare import compare_page, compare_stores
 from bertscope.report.export import export_report
 from bertscope.report.finding import Finding
 from bertscope.report.privacy import Hidden
+from planted_consequences import ablate, errors, training
 from planted_page import ablation, data_of, page_of, put
 
 FOLDER = "/home/jo-secret/thesis-secret"
@@ -198,3 +200,10 @@ def test_what_commands_made_can_be_put_online(tmp_path, model, csv, command):
     assert str(away / "tuned") in mine and platform.platform() in mine and "patterns" in mine
     again = build_report(away / "store", tmp_path / "again.html").read_bytes()
     assert again == (tmp_path / "page.html").read_bytes()
+
+
+@pytest.mark.parametrize("found", [training(0.5), training(0.9), errors(failing="negative"), ablate("head", (1,))])
+def test_what_follows_is_told_to_everybody_as_it_is_to_oneself(found):
+    """Sentences are made of what everybody may read: what a failed training was like is no secret."""
+    shown = Hidden(found).result(found.result)
+    assert [one.text for one in consequences_of(shown)] == [one.text for one in consequences_of(found.result)] != []

@@ -161,7 +161,7 @@ class _Names:
         return command.replace("{data}", self._data)
 
     def _place(self, record: ModelRecord) -> str:
-        return self._source(record.source or self._where.get(record.id, "") or record.name)
+        return self._source(self._where.get(record.id, "") or record.source or record.name)
 
     def _source(self, source: str) -> str:
         if self._private:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from bertscope.core.result import Result
     from bertscope.report.finding import Finding
 
-SHARED = ("created", "seconds", "commit", "python", "processors", "threads", "device", "packages")
-"""What of a result's provenance everybody may know; whatever else is noted one day is private."""
+SHARED = ("created", "seconds", "commit", "python", "processors", "threads", "device", "packages", "settings", "auto")
+"""What of a result's provenance everybody may know; whatever else is noted one day is private. Settings are a
+question's own, from which sentences are made: numbers and choices, no paths."""
 _PLACES = ("root", "base", "tokenizer")
 """Of how a model or data is read, what may be a path; a column, or a word, may only look like one."""
 _WORD = r"[^/\\\s'\"`,;()]+"

@@ -55,6 +55,8 @@ def _price(change: Number) -> str:
 
     >>> _price(Number("change", -0.03, -0.05, -0.01)), _price(Number("change", -0.002, -0.008, 0.004))
     ('for 3.0 points (1.0 to 5.0)', 'for no loss that can be told (at most 0.8 points)')
+    >>> _price(Number("change", -0.07, -0.158, 0.01))
+    'for a loss that is open (up to 15.8 points)'
     """
     if change.low is None or change.high is None:
         return f"and the score changes by {points(change.value)} points"
@@ -62,6 +64,8 @@ def _price(change: Number) -> str:
         return f"for {points(-change.value)} points ({points(-change.high)} to {points(-change.low)})"
     if change.low > 0:
         return f"and {points(change.value)} points better ({points(change.low)} to {points(change.high)})"
+    if _is_open(change):
+        return f"for a loss that is open (up to {points(-change.low)} points)"
     most = f" that can be told (at most {points(-change.low)} points)" if change.low < 0 else ""
     return f"for no loss{most}"
 
