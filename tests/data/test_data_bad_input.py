@@ -241,3 +241,9 @@ def test_whatever_the_bytes_one_line_or_examples(put, name, data, skip_bad):
         for part in found:
             assert len(part) and all(text.strip() for text in part.text)
             "".join(part.text + (part.pair or ())).encode()
+
+
+def test_where_every_row_is_bad_there_is_nothing_to_read(put):
+    path = put("hans/hans_ketm.txt", b"\t\t")
+    with pytest.raises(UserError, match="has no row to read in test: all were left out"):
+        read_examples(path.parent, skip_bad=True)

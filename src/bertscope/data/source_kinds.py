@@ -97,7 +97,10 @@ class TaskSource(Source):
     def examples(self, split: Part) -> Examples:
         if split not in get_args(Part):
             raise UserError(f"no split {split!r}; {did_you_mean(split, get_args(Part))}")
-        return self._examples(split)
+        found = self._examples(split)
+        if not len(found):
+            raise UserError(f"{self.name} has no row to read in {split}: all were left out; mend some of them")
+        return found
 
     def examples_root(self, split: Part) -> Root:
         with explained(self.name):
