@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("fastapi")  # an extra
 
 from benchmarks import live
-from benchmarks.live import Ask, Client, Found, Server, asks_of, load, right, sentence, serving
+from benchmarks.live_load import Ask, Client, Found, Server, asks_of, load, right, sentence, serving
 
 
 def test_an_answer_that_is_wrong_is_seen():

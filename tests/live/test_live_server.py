@@ -17,33 +17,9 @@ from bertscope.core.errors import UserError
 from bertscope.live import server as server_module
 from bertscope.live.desk import QUEUE
 from bertscope.live.server import LiveServer, bound
-from fake_explorer import SECRET, FakeExplorer
-from live_client import LiveClient, served
+from fake_explorer import SECRET
+from live_client import LiveClient, look, served
 from watched_processes import until
-
-
-def look(text: str, *off: str) -> dict:
-    return {"reading": {"text": text}, "changes": [{"off": list(off)}]}
-
-
-@pytest.fixture
-def fake():
-    one = FakeExplorer()
-    yield one
-    one.go.set()
-
-
-@pytest.fixture
-def server(fake):
-    with served(fake) as one:
-        yield one
-
-
-@pytest.fixture
-def client(server):
-    one = LiveClient(server.url)
-    yield one
-    one.close()
 
 
 def test_it_listens_on_this_machine_alone_and_its_link_has_a_token_behind_the_hash(server):

@@ -14,33 +14,8 @@ pytest.importorskip("fastapi")  # an extra
 
 from bertscope.live import server as server_module
 from bertscope.live.connections import Connections
-from fake_explorer import FakeExplorer
-from live_client import LiveClient, served
+from live_client import LiveClient, look, served
 from watched_processes import until
-
-
-def look(text: str, *off: str) -> dict:
-    return {"reading": {"text": text}, "changes": [{"off": list(off)}]}
-
-
-@pytest.fixture
-def fake():
-    one = FakeExplorer()
-    yield one
-    one.go.set()
-
-
-@pytest.fixture
-def server(fake):
-    with served(fake) as one:
-        yield one
-
-
-@pytest.fixture
-def client(server):
-    one = LiveClient(server.url)
-    yield one
-    one.close()
 
 
 def test_a_slow_client_doesnt_hold_the_model(client, fake):

@@ -12,19 +12,12 @@ import pytest
 pytest.importorskip("altair")  # not on the bare GPU machine
 pytest.importorskip("playwright")
 
-from bertscope.report.build import build_report
 from browsing import NEEDS_CHROMIUM, browser, draw_all, height_of, open_folds, visit  # noqa: F401
 from planted_answers import SAME, answer, store_of_four, tuned
 from planted_page import put
-from side_by_side import FOUR, block, choose, drawn, open_table, opened, panels
+from side_by_side import FOUR, block, choose, drawn, open_table, opened, page_file, panels  # noqa: F401
 
 pytestmark = NEEDS_CHROMIUM
-
-
-@pytest.fixture(scope="module")
-def page_file(tmp_path_factory) -> Path:
-    store = store_of_four(tmp_path_factory.mktemp("store"))
-    return build_report(store, store / "page.html")
 
 
 # Panels

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,19 +12,12 @@ import pytest
 pytest.importorskip("altair")  # not on the bare GPU machine
 pytest.importorskip("playwright")
 
-from bertscope.report.build import build_report
 from browsing import NEEDS_CHROMIUM, browser, open_folds, visit  # noqa: F401
-from planted_answers import answer, store_of_four
+from planted_answers import answer
 from planted_page import put
-from side_by_side import FOUR, block, choose, drawn, open_table, opened, panels
+from side_by_side import FOUR, block, choose, drawn, open_table, opened, page_file, panels  # noqa: F401
 
 pytestmark = NEEDS_CHROMIUM
-
-
-@pytest.fixture(scope="module")
-def page_file(tmp_path_factory) -> Path:
-    store = store_of_four(tmp_path_factory.mktemp("store"))
-    return build_report(store, store / "page.html")
 
 
 def test_one_table_holds_the_rows_of_all_and_is_sorted_as_a_whole(visit):

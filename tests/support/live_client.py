@@ -59,3 +59,8 @@ class LiveClient:
 def served(explorer: Any, **options: Any) -> Iterator[LiveServer]:
     with LiveServer(explorer, bound(), **options) as server:
         yield server
+
+
+def look(text: str, *off: str) -> dict:
+    """What is sent to /api/look: a text, with these parts off."""
+    return {"reading": {"text": text}, "changes": [{"off": list(off)}]}

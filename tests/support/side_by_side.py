@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bertscope.report.build import build_report
 from browsing import open_folds
+from planted_answers import store_of_four
 
 FOUR = [f"{task} · seed {seed}" for task in ("demo/sentiment", "demo/topics") for seed in (1, 2)]
 """What the answers of `store_of_four` are called."""
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory) -> Path:
+    store = store_of_four(tmp_path_factory.mktemp("store"))
+    return build_report(store, store / "page.html")
 
 
 def block(page):
