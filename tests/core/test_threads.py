@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from bertscope.core import threads
-from bertscope.core.threads import allowed_threads, be_considerate
+from bertscope.core.threads import allowed_threads, be_considerate, users_environment
 
 GROUPS = {
     "none": ({}, 8),
@@ -84,8 +84,10 @@ def test_a_users_own_setting_wins(monkeypatch, own, allowed, wanted):
     monkeypatch.setattr(os, "environ", here)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     monkeypatch.setattr(threads, "allowed_threads", lambda: allowed)
+    monkeypatch.setattr(threads, "_ours", set())
     be_considerate()
     assert here == own | wanted
+    assert users_environment() == own  # a worker beside others gets as many threads as its own share
 
 
 _SHOWN = """

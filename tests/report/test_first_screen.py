@@ -45,6 +45,40 @@ def test_a_failing_class_and_what_is_needed_are_said_and_nothing_else():
     assert "look at each other) it is found to need 2, head 1.3 most, 15.0 points" in told["needs"]
 
 
+def test_groups_that_fail_worse_but_are_rarer_are_named_too():
+    failing = errors(failing="negative")
+    table = failing.result.tables["slices"]
+    rare = pd.concat([table, table.assign(kind="word", slice="“but”", n=10, inside=0.2, difference=-0.7)])
+    failing.result.tables["slices"] = rare.reset_index(drop=True)
+    told = said(failing)["fails"]
+    assert told.startswith("It fails most on texts labelled negative: 60 of 100 right")
+    assert told.endswith("So it does on texts with “but” (20 of 100).")
+
+
+def test_a_sentence_offers_no_command_that_was_given_already():
+    table = pd.DataFrame({"reading": "shortcut", "layer": [1, 2, 3], "score": [0.5, 0.9, 0.9]})
+    read = finding("readout", {"layers": table}, [Number("there", 2.0, of={"reading": "shortcut", "share": "90%"})])
+    offered = "bertscope truncate pocket --on demo/sentiment"
+    assert offered in commands(html(read, errors()))
+    arms = pd.DataFrame({"arm": ["whole", "top"], "removed": [0, 1], "from_top": True, "score": [0.9, 0.8],
+                         "effect": [0.0, -0.1], "effect_low": [0.0, -0.2], "effect_high": [0.0, -0.05]})  # fmt: skip
+    page = html(read, errors(), finding("truncate", {"arms": arms}, []))
+    assert offered not in commands(page) and "after 2 of its 3 layers" in page
+
+
+def test_contrastive_training_is_told_with_what_does_better_without_it():
+    table = pd.DataFrame({"arm": ["before", "contrastive"] * 2, "pool": ["cls"] * 2 + ["mean"] * 2,
+                          "spearman": [0.30, 0.39, 0.47, 0.46]})  # fmt: skip
+    scores = [Number("spearman", 0.30, of={"arm": "before"}), Number("spearman", 0.39, of={"arm": "contrastive"}),
+              Number("spearman_difference", 0.09, 0.04, 0.15, unit="cls vectors",
+                     of={"arm": "contrastive", "against": "before"})]  # fmt: skip
+    told = said(finding("contrast", {"sts": table}, scores))["changed"]
+    assert "its mean vectors do better still: 0.47, not 0.39" in told
+    table["spearman"] = [0.30, 0.49, 0.47, 0.46]
+    scores[1] = replace(scores[1], value=0.49)
+    assert "better still" not in said(finding("contrast", {"sts": table}, scores))["changed"]
+
+
 def test_a_useless_layer_is_said_to_be_open_where_nothing_else_is_certain():
     told = said(ablate("layer", ()))
     assert set(told) == {"needs"} and "is open" in told["needs"]

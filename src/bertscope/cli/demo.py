@@ -7,11 +7,21 @@ from pathlib import Path
 from bertscope.cli.options import STORE
 from bertscope.core.errors import UserError
 
+_MOST = 4
+"""Workers, unless the user says how many: each has a model and the library in memory."""
 
-def demo(*, store: Path = STORE, page: Path = Path("demo-report.html"), seed: int = 0, private: bool = False) -> None:
+
+def demo(
+    *,
+    store: Path = STORE,
+    page: Path = Path("demo-report.html"),
+    seed: int = 0,
+    workers: int | None = None,
+    private: bool = False,
+) -> None:
     """Ask everything once of the built-in model, on the built-in language, and make a page of it.
 
-    This is `bertscope study run demo`: about ten minutes on two cores; what is stored already is not computed again.
+    This is `bertscope study run demo`: under ten minutes on two cores; what is stored already is not computed again.
 
     Parameters
     ----------
@@ -21,12 +31,17 @@ def demo(*, store: Path = STORE, page: Path = Path("demo-report.html"), seed: in
         The page to write.
     seed
         Decides the sentences, the new classifier's weights, the order of the examples and dropout.
+    workers
+        Run steps side by side in this many processes; 0: one after the other in this one. By default one for each
+        processor, four at most: small models keep one processor busy, not several.
     private
         Show paths, command lines and the system on the page too: for your own eyes.
     """
     from bertscope.cli.study import perform
+    from bertscope.core.threads import allowed_threads
     from bertscope.study.file import read_study
 
     if seed < 0:
         raise UserError(f"seed is {seed}; it must be at least 0")
-    perform(read_study("demo", [f"seeds={seed}", f"data_seed={seed}"]), store, page, private=private)
+    makers = min(allowed_threads(), _MOST) if workers is None else workers
+    perform(read_study("demo", [f"seeds={seed}", f"data_seed={seed}"]), store, page, private=private, workers=makers)

@@ -119,12 +119,14 @@ def next_command(shown: Iterable[Consequence], asked: Collection[str], has_base:
     shown = list(shown)
     lost = any(one.at_chance for one in shown)
     missing = [] if lost else [ASKS[theme] for theme in THEMES if theme not in {one.theme for one in shown}]
-    for command in (*(one.command for one in shown), *missing):
-        words = command.split()
-        is_new = bool(words) and (words[1] not in asked or "--out" in words)
-        if is_new and (has_base or "{base}" not in command):
-            return command
-    return ""
+    every = (*(one.command for one in shown), *missing)
+    return next((command for command in every if is_new(command, asked, has_base)), "")
+
+
+def is_new(command: str, asked: Collection[str], has_base: bool = True) -> bool:
+    """Whether a command tells or makes something that isn't there yet, and can be given."""
+    words = command.split()
+    return bool(words) and (words[1] not in asked or "--out" in words) and (has_base or "{base}" not in command)
 
 
 def named_data(source: str, options: Mapping[str, Any]) -> str:

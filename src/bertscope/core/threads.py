@@ -17,13 +17,28 @@ _OWN = ("GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 """By these a user may have said how long threads spin, too; GNU's library and Intel's each read their own."""
 
 
+_ours: set[str] = set()
+"""What was set here, in the place of a user who said nothing."""
+
+
 def be_considerate() -> None:
     """Let the threads of this process sleep while they wait, and be as many as it may use, unless the user's own
     settings say otherwise. It counts if it comes before torch or numpy is imported."""
     if not any(name in os.environ for name in _OWN):
-        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+        _suggest("OMP_WAIT_POLICY", "passive")
     if (allowed := allowed_threads()) < (os.cpu_count() or 1):
-        os.environ.setdefault("OMP_NUM_THREADS", str(allowed))
+        _suggest("OMP_NUM_THREADS", str(allowed))
+
+
+def _suggest(name: str, value: str) -> None:
+    if name not in os.environ:
+        os.environ[name] = value
+        _ours.add(name)
+
+
+def users_environment() -> dict[str, str]:
+    """The environment without what `be_considerate` said of this process: one of several has fewer threads."""
+    return {name: value for name, value in os.environ.items() if name not in _ours}
 
 
 def allowed_threads(root: Path = Path("/")) -> int:

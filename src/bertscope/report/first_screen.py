@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core import lineage, registry
-from bertscope.core.consequence import HEADINGS, Consequence, named_data, next_command
+from bertscope.core.consequence import HEADINGS, Consequence, is_new, named_data, next_command
 from bertscope.core.question import DATA
 from bertscope.core.subject import Subject, subject_of
 from bertscope.core.words import about
@@ -62,6 +62,8 @@ class Screen:
     sentences: list[Sentence]
     next: str
     """What to do next, as a command."""
+    reason: str
+    """What that command asks; empty where it asks nothing."""
 
 
 def first_screen(findings: Sequence[Finding], models: PageModels) -> tuple[str, str, Markup] | None:
@@ -113,26 +115,33 @@ def _screen(
     bearing = [one for one in findings if subject.is_told_by(one)]
     record = named.find(subject.model.id) or subject.model
     fill = _Names(subject, bearing)
-    sentences = [_sentence(one, finding, fill, named) for one, finding in said]
     asked = {one.result.question for one in bearing}
+    sentences = [_sentence(one, finding, fill, asked) for one, finding in said]
     began = {name for one in bearing for name in named.began(one.step)}
+    after = next_command((one for one, _ in said), asked, bool(fill.base))
     return Screen(
         about({record.id: record}, {"task": subject.task}), [model] if model else sorted(began),
         [task] if task else [own_name(subject.task)], len(bearing), subject.model.is_random, sentences,
-        fill(next_command((one for one, _ in said), asked, bool(fill.base))),
+        fill(after), _asks(after),
     )  # fmt: skip
 
 
-def _sentence(one: Consequence, finding: Finding, fill: _Names, named: PageModels) -> Sentence:
+def _sentence(one: Consequence, finding: Finding, fill: _Names, asked: Collection[str]) -> Sentence:
     result = finding.result
     shown = any(figure.key == one.figure for figure in result.figures)
     return Sentence(
         HEADINGS[one.theme], finding.words(one.text), one.is_open,
-        fill(one.command) if fill.base or "{base}" not in one.command else "",
+        fill(one.command) if is_new(one.command, asked, bool(fill.base)) else "",
         figure_id(finding.step.id, one.figure) if one.figure and shown else finding.step.id,
         registry.QUESTIONS[result.question].line.removesuffix("."),
         small_pictures.drawn(one.picture) if one.picture else "",
     )  # fmt: skip
+
+
+def _asks(command: str) -> str:
+    """The question of a command, in a line."""
+    name = "".join(command.split()[1:2])
+    return registry.QUESTIONS[name].line if name in registry.QUESTIONS else ""
 
 
 def figure_id(step: str, key: str) -> str:

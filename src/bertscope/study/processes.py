@@ -26,6 +26,7 @@ from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.harmless import harmless_output
 from bertscope.core.store import Store
+from bertscope.core.threads import users_environment
 from bertscope.study.execute import Outcome
 from bertscope.study.shared_passes import Job
 from bertscope.study.worker import failed, work
@@ -127,7 +128,7 @@ class Processes:
         with theirs, _without_interruption():
             try:
                 process = subprocess.Popen(
-                    words, env=_ENVIRONMENT | dict(os.environ), pass_fds=[theirs.fileno()],
+                    words, env=_ENVIRONMENT | users_environment(), pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL, stdout=2,  # what a library prints is no answer of ours
                 )  # fmt: skip
             except OSError as error:

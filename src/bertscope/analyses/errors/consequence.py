@@ -9,6 +9,8 @@ from bertscope.core.statement import points
 
 _ENOUGH = 0.02
 """So much more sure than right, on average, that it is worth a sentence."""
+_NAMED = 2
+"""So many groups are named beside the one that has most mistakes."""
 
 
 def consequences(result: Result) -> list[Consequence]:
@@ -42,11 +44,13 @@ def _slices(result: Result) -> list[Consequence]:
         text = f"No group of texts was found on which it fails more than elsewhere ({tried:.0f} groups were tried)."
         return [Consequence("fails", text, 0.3, is_open=True)]
     most = worse.loc[(worse["n"] * worse["difference"]).idxmin()]
-    others = len(worse) - 1
-    also = f" {others} more {'group goes' if others == 1 else 'groups go'} wrong more often, too." if others else ""
+    others = [*worse.drop(most.name).sort_values("difference").to_dict("records")]
+    named = [f"{_called(one['kind'], one['slice'])} ({in_100(one['inside'])})" for one in others[:_NAMED]]
+    named += [f"{len(others) - _NAMED} more"] * (len(others) > _NAMED)
+    also = f" So it does on {', '.join(named)}." if named else ""
     text = (
-        f"It fails on {_called(most['kind'], most['slice'])}: {in_100(most['inside'])} right, where other texts have "
-        f"{in_100(most['outside'])}.{also}"
+        f"It fails{' most' * bool(others)} on {_called(most['kind'], most['slice'])}: "
+        f"{in_100(most['inside'])} right, where other texts have {in_100(most['outside'])}.{also}"
     )
     beside = Bars.of({"these": most["inside"], "others": most["outside"]}, most=1.0)
     return [Consequence("fails", text, min(1.0, 0.5 + abs(most["difference"])), "slices_right", beside)]

@@ -19,5 +19,5 @@ def consequences(result: Result) -> list[Consequence]:
         f"A prediction {hangs}: the word that counts most carries {percent(share.value)} of it on average. Read a "
         "few texts with their words marked before you trust it."
     )
-    beside = Bars.of({"first word": share, "all others": 1 - share.value}, most=1.0)
+    beside = Bars.of({"strongest word": share, "all others": 1 - share.value}, most=1.0)
     return [Consequence("looks", text, 0.5, "texts", beside, of_skill=True)]

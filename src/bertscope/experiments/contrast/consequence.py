@@ -22,6 +22,15 @@ def consequences(result: Result) -> list[Consequence]:
         more = "more" if gain.value > 0 else "less"
         text = (
             f"Contrastive training makes its vectors rank texts {more} as people do: {gain.value:+.2f} of rank "
-            "correlation."
+            f"correlation ({gain.unit}).{_better_untrained(result, arms['after'].value)}"
         )
     return [Consequence("changed", text, 0.4, "sts", Bars.of(arms, most=1.0), is_open(gain))]
+
+
+def _better_untrained(result: Result, after: float) -> str:
+    """Another kind of vector may rank them better without any training: then this gain is no reason for it."""
+    table = result.tables["sts"]
+    best = table[table["arm"] == "before"].sort_values("spearman").iloc[-1]
+    if best["spearman"] <= after:
+        return ""
+    return f" Without it, its {best['pool']} vectors do better still: {best['spearman']:.2f}, not {after:.2f}."

@@ -34,6 +34,10 @@ STOPS = {
     "tested": f"the last mask before the first that isn't above it for certain (one-sided, {LEVEL:g} in all)",
 }
 """Which mask each rule keeps, in words."""
+_ROUNDS = (
+    "Heads and MLPs go together first; then, from what is kept, heads alone, and then MLPs alone: so a point may lie "
+    "left of one that is tried later. "
+)
 _SIZES = {"left": "share of the blocks' weights", "heads": "", "mlps": ""}
 """What says how much is left, and in which unit."""
 
@@ -185,7 +189,8 @@ def _trajectory(task: Task, bar: float, config: PruneConfig) -> Figure:
     return Figure(
         "points", "steps", x="left", y="score", color="outcome", title="The score while parts go",
         caption=f"The validation set's {task.metric} after each step, against the share of the blocks' "
-        f"weights that is left. The upper rule is {_rule(config)}; {STOPS[config.stop]} is kept. What comes after it "
+        f"weights that is left. {_ROUNDS if config.method == 's' else ''}The upper rule is {_rule(config)}; "
+        f"{STOPS[config.stop]} is kept. What comes after it "
         "was scored to say where other rows of the validation set would have stopped. Nothing is trained in between.",
         labels={"left": "share of weights left", "score": task.metric, "outcome": ""},
         rules={"must be reached": bar, "constant answer": task.chance(task.validation)}, key="trajectory",
