@@ -182,7 +182,7 @@ def _common(question: Question) -> dict[str, Any]:
         "store": None,
         **({"tokenizer": None} if has_models else {}),
         **({"base": None} if has_models and "base" not in question.asked_of else {}),
-        **({"shards": None, "workers": 0} if question.adds_up else {}),
+        **({"shards": None, "workers": 0} if question.sharding else {}),
         **({"out": None, "resume": True} if question.keeps else {}),
     }
 

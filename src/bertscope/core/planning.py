@@ -61,9 +61,9 @@ def planned(
 
 def data_kind(question: Question, shards: int | None) -> str | None:
     """As which kind its data is read; None where it reads none. In shards, texts a window at a time."""
-    if shards is not None and not question.adds_up:
+    if shards is not None and not question.sharding:
         refused = "what it keeps of texts doesn't add up" if question.reads else "it reads no texts"
-        known = [name for name in registry.QUESTIONS if registry.find(name).adds_up]
+        known = [name for name in registry.QUESTIONS if registry.find(name).sharding]
         raise UserError(
             f"{question.name} can't be asked in shards, since {refused}; leave out --shards (it is for "
             f"{', '.join(known)})"

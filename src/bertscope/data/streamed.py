@@ -7,7 +7,7 @@ corpus.parquet                    a column of texts
 parts/*.jsonl.gz, '**/*.txt'      all files of that pattern, in the order of their names
 
 Somebody has to count first. `StreamedTexts.divide` goes through all rows once and notes where each window begins
-(`Division`: 24 bytes for each); then any window is read without what lies before it. What a reader of the whole
+(`Division`); then any window is read without what lies before it. What a reader of the whole
 corpus knows and a reader of a window can't, such as which marks any of its words has, is noted with it.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import glob
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
@@ -29,51 +29,15 @@ from bertscope.core import limits
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.step import Root
-from bertscope.core.sums import Sums
+from bertscope.data.division import Division
 from bertscope.data.plain_files import Kept, digest_plain, explained, named
 from bertscope.data.row_files import ENDINGS, ObjectLines, ParquetRows, Row, RowFile, Trees, row_file
 from bertscope.data.sentences import Sentence, to_examples
 from bertscope.data.source_kinds import CORPUS_OPTIONS, Part, Source
 from bertscope.data.table import unpacked_suffix
 
-KIND = "division"
 _COLUMNS = ("text", "text_pair", "id")
 """What may be said of Parquet besides."""
-
-
-@dataclass(frozen=True)
-class Division:
-    """Where the windows of a corpus begin, and what is known of the whole."""
-
-    texts: int
-    window: int
-    """Texts in each window but the last."""
-    places: np.ndarray
-    """[window, (file, where its first row begins there, the number of its line)]."""
-    name: str
-    notes: tuple[str, ...]
-    annotated: bool
-    """Whether any text has words, or speaks of some."""
-    marks: tuple[str, ...]
-    """What is said of words anywhere, by kind."""
-    linked: bool
-    answered: bool
-
-    def save(self, folder: Path) -> None:
-        facts = asdict(self)
-        Sums({"places": facts.pop("places")}, facts).save(folder, KIND)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Division:
-        found = Sums.load(folder)
-        facts: dict[str, Any] = {
-            name: tuple(one) if isinstance(one, list) else one for name, one in found.facts.items()
-        }
-        return cls(places=found.arrays["places"], **facts)
-
-    def windows(self, shard: int, of: int) -> range:
-        """The windows of a shard, counted from 1, of so many: as equal as whole windows can be."""
-        return range((shard - 1) * len(self.places) // of, shard * len(self.places) // of)
 
 
 @dataclass(frozen=True)
@@ -97,14 +61,21 @@ class StreamedTexts(Source):
 
     def read(self, division: Division, windows: range) -> Iterator[tuple[int, Examples]]:
         """Some windows in turn, each with the place of its first text in the corpus."""
-        if not windows:
-            return
-        file, at, line = division.places[windows.start].tolist()
-        found = (sentence for *_, sentence in _Reading(self).sentences(file, at, line))
+        found = self._sentences(division, windows)
         for window in windows:
-            first = window * division.window
-            size = min(division.window, division.texts - first)
-            yield first, _examples(list(islice(found, size)), division)
+            texts = division.of_windows(range(window, window + 1))
+            yield texts.start, _examples(list(islice(found, len(texts))), division)
+
+    def whole(self, division: Division, windows: range) -> Examples:
+        """Some windows at once."""
+        texts = len(division.of_windows(windows))
+        return _examples(list(islice(self._sentences(division, windows), texts)), division)
+
+    def _sentences(self, division: Division, windows: range) -> Iterator[Sentence]:
+        """All texts from the first of these windows on."""
+        if windows:
+            file, at, line = division.places[windows.start].tolist()
+            yield from (sentence for *_, sentence in _Reading(self).sentences(file, at, line))
 
     def examples(self, split: Part) -> Examples:
         self._refuse_split(split)
