@@ -9,7 +9,7 @@ import numpy as np
 
 
 class JoinedRows:
-    """Rows of arrays, one array after the other. Indexed as an array is: by a slice or numbers of rows, and further."""
+    """Rows of arrays, one array after the other; indexed as an array is: by a slice or by numbers, and further."""
 
     def __init__(self, parts: Sequence[np.ndarray]) -> None:
         self._parts = parts
@@ -55,7 +55,7 @@ class JoinedRows:
     def _picked(self, parts: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
         """Rows by their numbers, in whatever shape these come."""
         rows = np.where(rows < 0, rows + len(self), rows)
-        if rows.size and not (0 <= rows.min() and rows.max() < len(self)):
+        if rows.size and not (rows.min() >= 0 and rows.max() < len(self)):
             raise IndexError(f"rows {rows.min()} to {rows.max()} of {len(self)}")
         found = np.empty((*rows.shape, *parts[0].shape[1:]), self.dtype)
         which = np.searchsorted(self._starts[1:], rows, side="right")

@@ -82,7 +82,7 @@ def _part(
     """The question's part in a pass over these texts; over none it is where others' sums are added. Who surveys the
     corpus is told what was found, and where the texts begin in it."""
     assert question.reads is not None
-    known = {"survey": survey, "first": first} if question.surveys else {}
+    known = {"surveyed": survey, "first": first} if question.surveys else {}
     return question.part(**{**given, question.reads: texts}, **known)
 
 
