@@ -250,7 +250,10 @@ def test_who_cannot_be_asked_in_shards_says_so(name, tmp_path):
         (["held", "texts"], {}, "what is held in memory can't be read in shards"),
         ("corpus", {"limit": 10}, "--limit draws from all texts"),
         ("corpus", {"shards": 0}, "shards is 0; give a number from 1 to"),
-        ("corpus", {"shards": "many"}, "shards is 'many'; it must be a whole number"),
+        ("corpus", {"shards": "many"}, "shards is 'many'; give a number from 1 to .*, or the size of one"),
+        ("corpus", {"shards": "0MB"}, "shards is '0MB'; give a number"),
+        ("corpus", {"shards": True}, "shards is True; give a number"),
+        ("corpus", {"shards": "0.001kB"}, "shards of 0.001kB are .*; give a larger size"),
         ("twice", {}, "calls several texts by one id; in shards each needs its own"),
         ("labelled", {}, "can't be read in shards: it is no file of texts without labels"),
         ("nothing*.txt", {}, "no file is called like nothing\\*.txt; check the pattern"),
@@ -263,6 +266,15 @@ def test_what_cannot_be_read_in_shards(given, how, message, models, corpus, tmp_
     source = places.get(given, given) if isinstance(given, str) else given
     with pytest.raises(UserError, match=message):
         find("change")(*models, source, store=tmp_path / "store", **({"shards": 2} | how))
+
+
+def test_shards_of_a_size(models, corpus):
+    """As many as it takes, by the bytes of the file; the steps are those of that number."""
+    ask, size = find("change"), corpus.stat().st_size
+    plan = lambda shards: planned(ask, models, str(corpus), ask.config(), {}, {}, shards=shards)  # noqa: E731
+    count = -(-size // 20_000)
+    assert 2 < count < 10 and plan("20kB").id == plan(count).id == plan(str(count)).id == plan("0.02MB").id
+    assert plan("1TB").id == plan(1).id
 
 
 def test_labels_of_maps_are_for_one_pass():

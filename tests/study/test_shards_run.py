@@ -57,14 +57,14 @@ def test_in_a_study(asked, tmp_path):
         f"questions:\n  - change: {{of: [before, after], repeats: {REPEATS}, shards: 3}}\n"
     )
     assert in_shards(names).id in {step.id for step in read_study(file).steps}
-    for wrong, said in (("many", "line 4.*shards is 'many'; it must be a whole number"),
+    for wrong, said in (("many", "line 4.*shards is 'many'; give a number from 1 to .*, or the size of one"),
                         ("0", "line 4.*shards is 0; give a number from 1")):  # fmt: skip
         file.write_text(file.read_text().replace("shards: 3", f"shards: {wrong}"))
         with pytest.raises(UserError, match=said):
             read_study(file)
         file.write_text(file.read_text().replace(f"shards: {wrong}", "shards: 3"))
-    file.write_text(f"model: {names[0]}\ncorpus: {names[2]}\nquestions:\n  - geometry: {{shards: 3}}\n")
-    with pytest.raises(UserError, match=r"line 4.*geometry can't be asked in shards"):
+    file.write_text(f"model: {names[0]}\ncorpus: {names[2]}\nquestions:\n  - probe: {{shards: 3}}\n")
+    with pytest.raises(UserError, match=r"line 4.*probe can't be asked in shards"):
         read_study(file)
 
 
@@ -75,8 +75,8 @@ def test_by_the_command(asked, tmp_path, command):
     assert code == 0
     told = {one["key"]: one["value"] for one in json.loads(printed)["numbers"]}
     assert told["cosine"] == pytest.approx(whole["cosine"].value, rel=1e-12)
-    code, _, said = command("relations", names[0], "--on", names[2], "--shards", 3)
-    assert code == 2 and said.startswith("bertscope: relations can't be asked in shards") and said.count("\n") == 1
+    code, _, said = command("structure", names[0], "--on", names[2], "--shards", 3)
+    assert code == 2 and said.startswith("bertscope: structure can't be asked in shards") and said.count("\n") == 1
 
 
 @pytest.mark.alone
@@ -166,5 +166,5 @@ def test_python_needs_no_store_of_its_own(asked, tmp_path, monkeypatch):
     assert (tmp_path / "bertscope-store" / "steps").exists()
     with pytest.raises(UserError, match="workers make steps of a store; give shards= or store= too"):
         bertscope.change(*names, workers=2)
-    with pytest.raises(UserError, match="relations takes no shards=; it can't be asked in shards"):
-        bertscope.relations(names[0], names[2], shards=2)
+    with pytest.raises(UserError, match="structure takes no shards=; it can't be asked in shards"):
+        bertscope.structure(names[0], names[2], shards=2)

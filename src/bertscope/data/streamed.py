@@ -5,6 +5,7 @@ corpus.jsonl.xz                   own annotation, or texts alone
 treebank.conllu                   a treebank
 corpus.parquet                    a column of texts
 parts/*.jsonl.gz, '**/*.txt'      all files of that pattern, in the order of their names
+hub:owner/name                    a data set of the hub: see streamed_hub.py
 
 Somebody has to count first. `StreamedTexts.divide` goes through all rows once and notes where each window begins
 (`Division`); then any window is read without what lies before it. What a reader of the whole
@@ -31,13 +32,13 @@ from bertscope.core.examples import Examples
 from bertscope.core.step import Root
 from bertscope.data.division import Division
 from bertscope.data.plain_files import Kept, digest_plain, explained, named
-from bertscope.data.row_files import ENDINGS, ObjectLines, ParquetRows, Row, RowFile, Trees, row_file
+from bertscope.data.row_files import ENDINGS, ColumnRows, ObjectLines, Row, RowFile, Trees, row_file
 from bertscope.data.sentences import Sentence, to_examples
 from bertscope.data.source_kinds import CORPUS_OPTIONS, Part, Source
 from bertscope.data.table import unpacked_suffix
 
 _COLUMNS = ("text", "text_pair", "id")
-"""What may be said of Parquet besides."""
+"""What may be said of columns besides."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,16 @@ class StreamedTexts(Source):
         return Root("examples", str(Path(self.name).absolute()), found, self.options.given())
 
     @property
+    def has_columns(self) -> bool:
+        return isinstance(self.files[0], ColumnRows)
+
+    @property
+    def size(self) -> int:
+        """Bytes, as the files lie there: packed ones have more."""
+        with explained(self.name):
+            return sum(file.path.stat().st_size for file in self.files)
+
+    @property
     def shown(self) -> str:
         """What results call it."""
         return Path(self.name).name
@@ -123,7 +134,7 @@ class StreamedTexts(Source):
             raise UserError(f"{self.name} has no splits; leave out --split {split}")
 
     def _refuse_options(self) -> None:
-        known = (*CORPUS_OPTIONS, *(_COLUMNS if isinstance(self.files[0], ParquetRows) else ()))
+        known = (*CORPUS_OPTIONS, *(_COLUMNS if self.has_columns else ()))
         for name in self.options.given():
             if name not in known:
                 flag = name.replace("_", "-")
@@ -207,7 +218,7 @@ class _Reading:
             total = f"{self._bad:,} of {self._bad + self.texts:,}"
             yield f"{total} sentences are malformed and left out; the first: {self._first_bad}"
         if self._blank and not isinstance(self._files[0], ObjectLines):
-            yield f"{self._blank:,} blank {'rows' if isinstance(self._files[0], ParquetRows) else 'lines'} skipped"
+            yield f"{self._blank:,} blank {'rows' if self._source.has_columns else 'lines'} skipped"
 
 
 def _examples(sentences: Sequence[Sentence], division: Division) -> Examples:

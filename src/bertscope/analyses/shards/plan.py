@@ -11,9 +11,10 @@ from bertscope.analyses.shards.survey import SurveyConfig, survey
 from bertscope.analyses.states.question import StatesConfig, states
 from bertscope.core import config as configs
 from bertscope.core.errors import UserError
-from bertscope.core.limits import MOST_STEPS
 from bertscope.core.question import Question
+from bertscope.core.shard_count import Shards, count_of
 from bertscope.core.step import Root, Step
+from bertscope.data.corpus import open_streamed
 
 Inputs = dict[str, Step | Root]
 
@@ -24,11 +25,12 @@ def in_shards(
     corpus: Root,
     config: Any,
     beside: Mapping[str, Step | Root],
-    shards: int,
+    shards: Shards,
 ) -> Step:
-    """The step that puts together what the question keeps of so many shards of a corpus."""
-    if not 1 <= shards < MOST_STEPS:
-        raise UserError(f"shards is {shards}; give a number from 1 to {MOST_STEPS - 1:,}")
+    """The step that puts together what the question keeps of so many shards of a corpus, or of shards of such a
+    size."""
+    if isinstance(shards, str):
+        shards = count_of(shards, open_streamed(corpus.given, **corpus.options).size)
     if beside:
         raise UserError(f"{question.name} in shards takes no --{next(iter(beside)).partition('.')[0]}; leave it out")
     divided: Inputs = {"corpus": corpus, "division": division.step({"corpus": corpus})}
