@@ -25,6 +25,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.explain", "Which words made this prediction?", "rows"),
     Entry("bertscope.analyses.errors", "Where does the model go wrong?", "rows"),
     Entry("bertscope.analyses.patch", "Which activation carries the difference between two texts?", "parts"),
+    Entry("bertscope.analyses.masked_words", "How well does the model guess masked words?", "rows"),
     Entry("bertscope.analyses.minimal_pairs", "Is the good text of a pair the likelier one?", "rows"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
     Entry("bertscope.analyses.circuit", "How few parts do what the whole model does?", "parts"),

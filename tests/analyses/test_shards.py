@@ -138,6 +138,17 @@ def test_relations_of_texts_without_any(models, corpus, tmp_path):
         find("relations")(models[0], str(corpus), shards=2, store=tmp_path)
 
 
+def test_masked_words(short, tmp_path):
+    """Also of two models at once, and of texts without a word to mask."""
+    how = {"repeats": 100, "seed": 2}
+    whole = find("masked-words")("pocket", str(short), **how)
+    assert whole["accuracy"].n > 2000 and whole["accuracy"].low < whole["accuracy"].value < whole["accuracy"].high
+    for shards in (2, 3):
+        assert_same(
+            whole, find("masked-words")("pocket", str(short), **how, shards=shards, store=tmp_path / str(shards))
+        )
+
+
 def test_states(models, short, tmp_path):
     """Each shard keeps its own array, also one without a text; the whole is a reading over them, equal to the last
     bit, and copies nothing."""
@@ -237,7 +248,9 @@ def test_a_damaged_shard_is_made_again_alone(models, corpus, tmp_path):
 def test_who_cannot_be_asked_in_shards_says_so(name, tmp_path):
     question = find(name)
     if question.sharding:
-        assert question.reads and (question.sharding == "states" or question.shares_pass)
+        assert question.reads and callable(
+            question.function("of_shards" if question.sharding == "states" else "part")
+        )
         return
     with pytest.raises(UserError, match=f"^{name} can't be asked in shards, since .* leave out --shards"):
         planned(question, ["pocket"], "demo/corpus", question.config(), {}, {}, shards=3)

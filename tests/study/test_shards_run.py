@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
+import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,7 @@ import bertscope
 from bertscope.core.errors import UserError
 from bertscope.core.planning import planned
 from bertscope.core.registry import find
+from bertscope.core.step import graph
 from bertscope.core.store import Store
 from bertscope.study.file import read_study
 from bertscope.study.runner import run_steps
@@ -96,6 +101,57 @@ def test_on_a_cluster(asked, tmp_path):
     with distributed.LocalCluster(n_workers=2, resources={"GPU": 1}, **how) as here:
         outcome = run_steps([step := in_shards(names)], Store(tmp_path), cluster=here.scheduler_address)
     assert len(outcome.done) == 5 and same(Store(tmp_path).result(step), whole)
+
+
+def _process_of_first(dask_worker) -> int | None:
+    return os.getpid() if dask_worker.name == 0 else None
+
+
+def _holds(process: int, step: str) -> bool:
+    """Whether a process has a step's lock."""
+    try:
+        return any(step in os.readlink(link) for link in Path(f"/proc/{process}/fd").iterdir())  # noqa: PTH115
+    except OSError:  # it ended
+        return False
+
+
+@pytest.mark.alone
+@pytest.mark.slow
+@on_cpu
+def test_on_a_cluster_of_four_processes_one_of_them_killed_twice(asked, tmp_path):
+    """kill -9 while it reads a shard, and again what Dask starts in its place: the answer is that of one pass, and
+    what was stored before isn't touched."""
+    distributed = pytest.importorskip("distributed")
+    (before, after, _), corpus = asked[0], text_file(tmp_path / "long.txt", 10 * 2048)
+    names, store = [before, after, str(corpus)], Store(tmp_path / "store")
+    step = in_shards(names, 10)
+    shards = [one for name, one in step.inputs.items() if name.startswith("sums")]
+    killed: dict[int, str] = {}  # processes, and what each was making
+    kept: dict[Path, int] = {}
+
+    def kill(address: str) -> None:
+        with distributed.Client(address) as client:
+            while len(killed) < 2:
+                time.sleep(0.02)
+                process = next(iter(client.run(_process_of_first).values() - {None, *killed}), None)
+                made = [one.id for one in shards if process and _holds(process, one.id)]
+                if made:
+                    there = {store.path(one): store.path(one).stat().st_mtime_ns for one in shards if store.has(one)}
+                    os.kill(process, signal.SIGKILL)
+                    killed[process] = made[0]
+                    kept.update(there)
+
+    how = {"processes": True, "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1}
+    with distributed.LocalCluster(n_workers=4, silence_logs=logging.CRITICAL, **how) as here:
+        killer = threading.Thread(target=kill, args=(here.scheduler_address,))
+        killer.start()
+        outcome = run_steps([step], store, cluster=here.scheduler_address)
+        killer.join(60)
+    assert len(killed) == 2, "the first worker, and what came in its place"
+    assert outcome.exit_code == 0 and {*outcome.done, *outcome.stored} == {*graph([step])}
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept and len(kept) < len(shards)
+    assert not {path.name for path in kept} & {*killed.values()}
+    assert same(store.result(step), find("change")(*names, repeats=REPEATS))
 
 
 _ASKED = """
