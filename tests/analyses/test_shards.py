@@ -138,15 +138,13 @@ def test_relations_of_texts_without_any(models, corpus, tmp_path):
         find("relations")(models[0], str(corpus), shards=2, store=tmp_path)
 
 
+@pytest.mark.slow
 def test_masked_words(short, tmp_path):
-    """Also of two models at once, and of texts without a word to mask."""
+    """Also of texts without a word to mask, and of more shards than windows."""
     how = {"repeats": 100, "seed": 2}
     whole = find("masked-words")("pocket", str(short), **how)
     assert whole["accuracy"].n > 2000 and whole["accuracy"].low < whole["accuracy"].value < whole["accuracy"].high
-    for shards in (2, 3):
-        assert_same(
-            whole, find("masked-words")("pocket", str(short), **how, shards=shards, store=tmp_path / str(shards))
-        )
+    assert_same(whole, find("masked-words")("pocket", str(short), **how, shards=3, store=tmp_path))
 
 
 def test_states(models, short, tmp_path):
@@ -176,6 +174,7 @@ def test_states_in_shards_stay_in_the_store(models, short, tmp_path):
         find("states")(models[0], str(short), shards=2, store=tmp_path / "store", out=tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_geometry(models, short, tmp_path):
     """Of two models; what is rare in one shard is frequent in all."""
     how = {"groups": 5, "words": 500}
@@ -248,9 +247,7 @@ def test_a_damaged_shard_is_made_again_alone(models, corpus, tmp_path):
 def test_who_cannot_be_asked_in_shards_says_so(name, tmp_path):
     question = find(name)
     if question.sharding:
-        assert question.reads and callable(
-            question.function("of_shards" if question.sharding == "states" else "part")
-        )
+        assert question.reads and question.function("of_shards" if question.sharding == "states" else "part")
         return
     with pytest.raises(UserError, match=f"^{name} can't be asked in shards, since .* leave out --shards"):
         planned(question, ["pocket"], "demo/corpus", question.config(), {}, {}, shards=3)

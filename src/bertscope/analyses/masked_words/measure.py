@@ -87,8 +87,8 @@ class GuessReader:
         texts = encoder.marked(self._output, self._examples.take(rows))
         gold = self._output.gold(texts)
         said = encoder.predict(texts, self._output)
-        right, pieces = np.moveaxis(self._output.moments(said.outputs, gold), -1, 0)
-        bits = np.where(gold != NOTHING, said.outputs[..., 1], 0.0).sum(-1, dtype=np.float64)
+        right, pieces = np.moveaxis(self._output.moments(said.logits, gold), -1, 0)
+        bits = np.where(gold != NOTHING, said.logits[..., 1], 0.0).sum(-1, dtype=np.float64)
         self.means[at].add(rows, np.stack([right, bits], 1), pieces)
         self.texts[at] += int((pieces > 0).sum())
         return said.truncated
