@@ -92,9 +92,13 @@ class TestHalf:
         """Those of texts that come one after the other."""
         if len(parts) == 1:
             return parts[0]
-        columns = (np.concatenate([getattr(one, name) for one in parts]) for name in ("relation", "near", "sizes"))
-        bits = tuple(map(np.concatenate, zip(*(one.bits for one in parts), strict=True)))
-        return cls(*columns, np.concatenate([one.keys for one in parts]), bits)
+        return cls(
+            relation=np.concatenate([one.relation for one in parts]),
+            near=np.concatenate([one.near for one in parts]),
+            sizes=np.concatenate([one.sizes for one in parts]),
+            keys=np.concatenate([one.keys for one in parts]),
+            bits=tuple(map(np.concatenate, zip(*(one.bits for one in parts), strict=True))),
+        )
 
     def sums(self) -> Sums:
         named = {"relation": self.relation, "near": self.near, "sizes": self.sizes, "keys": self.keys.view(np.int64)}

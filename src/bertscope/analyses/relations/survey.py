@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -67,12 +67,15 @@ class Surveyed:
         spans: list[Span] = [tuple(one.tolist()) for one in np.split(held["words"], np.cumsum(held["sizes"])[:-1])]
         ends = list(zip(spans[::2], spans[1::2], strict=True)) if len(held["row"]) else []
         controls = Controls(np.arange(len(ends)), held["row"], ends, held["keys"].view(np.uint64))
-        told: dict[str, Any] = {name: sums.facts[name] for name in ("has_frames",)}
-        texts = {name: tuple(sums.facts[name]) for name in ("names", "notes")}
         return cls(
-            **told, **texts, pair_row=held["pair_row"], pair_number=held["pair_number"], relation=held["relation"],
+            names=tuple(sums.facts["names"]),
+            has_frames=sums.facts["has_frames"],
+            notes=tuple(sums.facts["notes"]),
+            pair_row=held["pair_row"],
+            pair_number=held["pair_number"],
+            relation=held["relation"],
             controls=controls,
-        )  # fmt: skip
+        )
 
 
 def survey(models: Sequence[Encoder], windows: Iterable[tuple[int, Examples]], config: RelationsConfig) -> Sums:

@@ -65,7 +65,8 @@ def of_shards(
 ) -> Result:
     """The same of states that lie in shards: the same words are sampled, whichever files they are in."""
     stores = by_key([joined(each) for each in shards])
-    return _measured([Corpus(*_corpus_names([about]), stores, about, config.seed, windows)], config)
+    (name,) = _corpus_names([about])
+    return _measured([Corpus(name, stores, about, config.seed, windows)], config)
 
 
 def _measured(corpora: list[Corpus], config: SimilarityConfig) -> Result:
