@@ -15,7 +15,7 @@ from bertscope.core.intervals import interval
 from bertscope.core.statistics import t_test
 
 if TYPE_CHECKING:
-    from bertscope.analyses.relations.kept import HeadSums
+    from bertscope.analyses.relations.batch import HeadSums
     from bertscope.analyses.relations.measure import RelationReader
 
 

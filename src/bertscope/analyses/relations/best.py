@@ -18,7 +18,7 @@ from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import holm, sign_flip_p, sign_flip_ps
 
 if TYPE_CHECKING:
-    from bertscope.analyses.relations.kept import HeadSums, TestHalf
+    from bertscope.analyses.relations.batch import HeadSums, TestHalf
     from bertscope.analyses.relations.measure import RelationReader
 
 LEVEL = 0.05

@@ -19,7 +19,7 @@ from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.hashing import hashed_texts, mixed, to_unit
 
 if TYPE_CHECKING:
-    from bertscope.analyses.relations.survey import Surveyed
+    from bertscope.analyses.relations.measure import Surveyed
 
 OFFSETS = np.array([sign * far for far in range(1, 11) for sign in (-1, 1)])
 """Fixed offsets that a pair may be told by, the nearest first: of equally good ones the first is chosen."""
