@@ -43,6 +43,7 @@ _PUBLIC = {
     "bertscope.analyses.geometry.question": "geometry GeometryConfig",
     "bertscope.analyses.graft.question": "graft GraftConfig",
     "bertscope.analyses.importance.question": "importance ImportanceConfig",
+    "bertscope.analyses.masked_words.question": "masked_words MaskedWordsConfig",
     "bertscope.analyses.minimal_pairs.question": "minimal_pairs MinimalPairsConfig",
     "bertscope.analyses.patch.question": "patch PatchConfig",
     "bertscope.analyses.patterns.question": "patterns PatternsConfig",

@@ -19,6 +19,7 @@ from bertscope.analyses.features.question import FeaturesConfig as FeaturesConfi
 from bertscope.analyses.geometry.question import GeometryConfig as GeometryConfig
 from bertscope.analyses.graft.question import GraftConfig as GraftConfig
 from bertscope.analyses.importance.question import ImportanceConfig as ImportanceConfig
+from bertscope.analyses.masked_words.question import MaskedWordsConfig as MaskedWordsConfig
 from bertscope.analyses.minimal_pairs.question import MinimalPairsConfig as MinimalPairsConfig
 from bertscope.analyses.patch.question import PatchConfig as PatchConfig
 from bertscope.analyses.patterns.question import PatternsConfig as PatternsConfig
@@ -418,7 +419,7 @@ def change(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
-    shards: int | None = None,
+    shards: int | str | None = None,
     workers: int = 0,
 ) -> Result:
     """What did fine-tuning change in the attention?
@@ -449,7 +450,7 @@ def change(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
-        shards: Read the texts in so many parts, each a step of the store, and add them up.
+        shards: Read the texts in so many parts, or such large ones, each a step, and add them up.
         workers: Processes of this machine that make these steps; 0 is this one.
     """
 
@@ -1005,7 +1006,7 @@ def features(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
-    shards: int | None = None,
+    shards: int | str | None = None,
     workers: int = 0,
 ) -> Result:
     """Which words draw attention, and which words attend to which?
@@ -1038,7 +1039,7 @@ def features(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
-        shards: Read the texts in so many parts, each a step of the store, and add them up.
+        shards: Read the texts in so many parts, or such large ones, each a step, and add them up.
         workers: Processes of this machine that make these steps; 0 is this one.
     """
 
@@ -1235,6 +1236,8 @@ def geometry(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
+    shards: int | str | None = None,
+    workers: int = 0,
 ) -> Result:
     """Is the space a cone, and how contextual are its words?
 
@@ -1271,6 +1274,8 @@ def geometry(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, or such large ones, each a step, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
     """
 
 def graft(
@@ -1489,6 +1494,66 @@ def lottery(
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
     """
 
+def masked_words(
+    models: ModelLike | Sequence[ModelLike],
+    examples: DataLike,
+    config: MaskedWordsConfig | None = None,
+    *,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+    shards: int | str | None = None,
+    workers: int = 0,
+) -> Result:
+    """How well does the model guess masked words?
+
+    15% of each text's words are masked, the same ones for every model, and their pieces are guessed: the share of
+    pieces that are guessed, and how many bits the right one takes. Nothing is trained, and no labels are needed: a
+    task of masked words (`--kind masked`) is scored alike on its test set. Another tokenizer cuts words into other
+    pieces: of two models, compare those that share one.
+
+    Args:
+        repeats: Bootstrap resamples behind each interval.
+        seed: Of the resampling; which words are masked, the texts themselves decide.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, or such large ones, each a step, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
+    """
+
 def minimal_pairs(
     models: ModelLike | Sequence[ModelLike],
     pairs: PairsLike,
@@ -1665,7 +1730,7 @@ def patterns(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
-    shards: int | None = None,
+    shards: int | str | None = None,
     workers: int = 0,
 ) -> Result:
     """What shape is each head's attention?
@@ -1700,7 +1765,7 @@ def patterns(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
-        shards: Read the texts in so many parts, each a step of the store, and add them up.
+        shards: Read the texts in so many parts, or such large ones, each a step, and add them up.
         workers: Processes of this machine that make these steps; 0 is this one.
     """
 
@@ -2012,7 +2077,7 @@ def redundancy(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
-    shards: int | None = None,
+    shards: int | str | None = None,
     workers: int = 0,
 ) -> Result:
     """How different are the heads from each other?
@@ -2054,7 +2119,7 @@ def redundancy(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
-        shards: Read the texts in so many parts, each a step of the store, and add them up.
+        shards: Read the texts in so many parts, or such large ones, each a step, and add them up.
         workers: Processes of this machine that make these steps; 0 is this one.
     """
 
@@ -2089,6 +2154,8 @@ def relations(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
+    shards: int | str | None = None,
+    workers: int = 0,
 ) -> Result:
     """Which heads link words that stand in a relation?
 
@@ -2127,6 +2194,8 @@ def relations(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, or such large ones, each a step, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
     """
 
 def scratch(
@@ -2371,6 +2440,8 @@ def similarity(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
+    shards: int | str | None = None,
+    workers: int = 0,
 ) -> Result:
     """How far did each layer's representation move?
 
@@ -2406,6 +2477,8 @@ def similarity(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, or such large ones, each a step, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
     """
 
 def states(
@@ -2434,6 +2507,8 @@ def states(
     store: StoreLike | None = None,
     tokenizer: TokenizerLike | None = None,
     base: str | Path | None = None,
+    shards: int | str | None = None,
+    workers: int = 0,
     out: str | Path | None = None,
     resume: bool = True,
 ) -> States:
@@ -2464,6 +2539,8 @@ def states(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+        shards: Read the texts in so many parts, or such large ones, each a step, and add them up.
+        workers: Processes of this machine that make these steps; 0 is this one.
         out: The folder to write to.
         resume: Whether to go on from what was left unfinished there.
     """

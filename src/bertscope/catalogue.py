@@ -25,6 +25,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.explain", "Which words made this prediction?", "rows"),
     Entry("bertscope.analyses.errors", "Where does the model go wrong?", "rows"),
     Entry("bertscope.analyses.patch", "Which activation carries the difference between two texts?", "parts"),
+    Entry("bertscope.analyses.masked_words", "How well does the model guess masked words?", "rows"),
     Entry("bertscope.analyses.minimal_pairs", "Is the good text of a pair the likelier one?", "rows"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
     Entry("bertscope.analyses.circuit", "How few parts do what the whole model does?", "parts"),
@@ -53,6 +54,7 @@ _ENTRIES = (
     Entry("bertscope.experiments.shrink", "Cut a model down to what its task needs.", "smaller"),
     Entry("bertscope.analyses.states", "Keep the hidden states of a corpus.", "layers"),
     Entry("bertscope.analyses.shards.division", "Find where the windows of a corpus begin."),
+    Entry("bertscope.analyses.shards.survey", "Find what a question has to know of a whole corpus first."),
     Entry("bertscope.analyses.shards.sums", "Keep what a question adds up over one shard of a corpus."),
     Entry("bertscope.training.finetune", "Train an encoder on a task.", "training"),
 )
@@ -72,7 +74,8 @@ _KINDS = {
     "examples": Kind(open="bertscope.data.corpus:read_examples", root="bertscope.data.corpus:examples_root"),
     "data": Kind(open="bertscope.data.corpus:read_data", root="bertscope.data.corpus:data_root"),
     "corpus": Kind(open="bertscope.data.corpus:open_streamed", root="bertscope.data.corpus:streamed_root"),
-    "division": Kind(open="bertscope.data.streamed:Division.load", folder="division"),
+    "division": Kind(open="bertscope.data.division:Division.load", folder="division"),
+    "survey": Kind(open="bertscope.core.sums:Sums.load", folder="survey"),
     "sums": Kind(open="bertscope.analyses.shards.adding:open_sums", folder="sums"),
     "pairs": Kind(
         open="bertscope.data.minimal:read_pairs",

@@ -175,8 +175,8 @@ def test_the_panel_fails_where_pairs_that_go_together_are_taken_for_independent(
     values = np.random.default_rng(1).standard_t(2, (80, 2, 30))
     keys = np.random.default_rng(2).integers(2**62, size=80).astype(np.uint64)
     pairs = SimpleNamespace(
-        names=("obj",), relation=np.zeros(80 * copies, int), with_control=np.arange(80 * copies),
-        control_keys=np.tile(keys, copies), framed=np.zeros(80 * copies, bool),
+        names=("obj",), control_relation=np.zeros(80 * copies, int), control_keys=np.tile(keys, copies),
+        has_frames=False,
     )  # fmt: skip
     sums = SimpleNamespace(differences=lambda of: np.tile(values, (copies, 1, 1))[of])
     ((name, found),) = found_by_chance(SimpleNamespace(pairs=pairs), sums, 20)

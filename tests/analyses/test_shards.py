@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import sys
 
 import numpy as np
@@ -18,9 +19,11 @@ from bertscope.core.result import Result
 from bertscope.core.step import Root
 from bertscope.core.store import Store
 from bertscope.models.batches import WINDOW
+from bertscope.models.states_store import open_store
 from long_corpora import TEXTS, lines, text_file, treebank
 
 EXACT = 1e-12
+SHORT = 2048 + 150
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +40,12 @@ def models(_tiny, tmp_path_factory):
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     return text_file(tmp_path_factory.mktemp("corpus") / "corpus.txt")
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory):
+    """A corpus of a window and a bit."""
+    return text_file(tmp_path_factory.mktemp("short") / "short.txt", SHORT)
 
 
 def assert_same(whole: Result, added: Result) -> None:
@@ -95,6 +104,106 @@ def test_redundancy(models, corpus, tmp_path):
     assert_same(whole, find("redundancy")(models, str(corpus), **how, shards=3, store=tmp_path))
 
 
+def test_relations(models, tmp_path):
+    """Pairs and their controls lie in different shards, and the half that chooses is in all of them."""
+    bank = str(treebank(tmp_path / "bank.conllu", SHORT))
+    how = {"repeats": 100, "null": True}
+    whole = find("relations")(models[0], bank, **how)
+    assert whole.tables["heads"]["n"].max() > 300 and len(whole.tables["null"])
+    for shards in (2, 3):
+        assert_same(whole, find("relations")(models[0], bank, **how, shards=shards, store=tmp_path / str(shards)))
+
+
+@pytest.mark.slow
+def test_relations_of_frames(models, tmp_path):
+    """Frames in one shard alone, spans of words, links that make no pairs, and of two models."""
+    rows = []
+    for at, text in enumerate(lines(SHORT)):
+        words = [*text.split(), "good", "road"]
+        links = [{"name": "Near", "source": [0], "target": [len(words) - 1]}]
+        links += [{"name": "Whole", "source": [0, 1], "target": [1, 2]}] * (at % 7 == 0)
+        links += [{"name": "Theme", "frame": "Going", "source": [0, 1], "target": [2], "core": at % 3 > 0}] * (
+            at < 90
+        )
+        rows.append(json.dumps({"words": words, "links": links}))
+    (tmp_path / "own.jsonl").write_text("\n".join(rows))
+    whole = find("relations")(models, str(tmp_path / "own.jsonl"), repeats=100)
+    assert "frames" in whole.tables and any("aren't core" in note for note in whole.notes)
+    added = find("relations")(models, str(tmp_path / "own.jsonl"), repeats=100, shards=2, store=tmp_path / "store")
+    assert_same(whole, added)
+
+
+def test_relations_of_texts_without_any(models, corpus, tmp_path):
+    with pytest.raises(UserError, match="these texts have no relations between words"):
+        find("relations")(models[0], str(corpus), shards=2, store=tmp_path)
+
+
+@pytest.mark.slow
+def test_masked_words(short, tmp_path):
+    """Also of texts without a word to mask, and of more shards than windows."""
+    how = {"repeats": 100, "seed": 2}
+    whole = find("masked-words")("pocket", str(short), **how)
+    assert whole["accuracy"].n > 2000 and whole["accuracy"].low < whole["accuracy"].value < whole["accuracy"].high
+    assert_same(whole, find("masked-words")("pocket", str(short), **how, shards=3, store=tmp_path))
+
+
+def test_states(models, short, tmp_path):
+    """Each shard keeps its own array, also one without a text; the whole is a reading over them, equal to the last
+    bit, and copies nothing."""
+    whole = find("states")(models[0], str(short), pool="token")
+    for shards in (2, 5):
+        store = Store(tmp_path / str(shards))
+        added = find("states")(models[0], str(short), pool="token", shards=shards, store=store)
+        assert_same(whole.result, added.result)
+        assert added.store.ids == whole.store.ids and added.store.layers == whole.store.layers
+        for name in ("starts", "words", "segments", "spans"):
+            np.testing.assert_array_equal(getattr(added.store, name), getattr(whole.store, name))
+        for layer in whole.store.layers:
+            np.testing.assert_array_equal(added.store.vectors(layer)[:], whole.store.vectors(layer))
+        np.testing.assert_array_equal(added.store.sentence(SHORT - 1), whole.store.sentence(SHORT - 1))
+        (folder,) = (store.path(one.step) / "states" for one in store.finished() if one.step.name == "states")
+        assert {path.name for path in folder.iterdir()} == {"shards.json", "seal.json"}
+    kept = next(path for path in store.folder.glob("steps/*/sums/vectors.npy"))
+    store.delete(kept.parents[1])
+    with pytest.raises(UserError, match=r"stands for 2 shards, and .* isn't there any more"):
+        open_store(folder)
+
+
+def test_states_in_shards_stay_in_the_store(models, short, tmp_path):
+    with pytest.raises(UserError, match="states in shards stays in the store, a folder for each shard; leave out"):
+        find("states")(models[0], str(short), shards=2, store=tmp_path / "store", out=tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_geometry(models, short, tmp_path):
+    """Of two models; what is rare in one shard is frequent in all."""
+    how = {"groups": 5, "words": 500}
+    whole = find("geometry")(models, str(short), **how)
+    assert len(whole.tables["words"]) and len(whole.tables["layers"])
+    assert_same(whole, find("geometry")(models, str(short), **how, shards=5, store=tmp_path))
+
+
+def test_similarity(models, short, tmp_path):
+    """It reads the states that geometry has kept in as many shards."""
+    store = Store(tmp_path)
+    find("geometry")(models, str(short), groups=5, shards=3, store=store)
+    before = {one.step.id for one in store.finished()}
+    how = {"words": 300, "groups": 5}
+    added = find("similarity")(models, str(short), **how, shards=3, store=store)
+    assert_same(find("similarity")(models, str(short), **how), added)
+    assert [one.step.name for one in store.finished() if one.step.id not in before] == ["similarity"]
+
+
+@pytest.mark.slow
+def test_texts_too_long_for_the_model_leave_a_shard_without_a_row(models, tmp_path):
+    """A whole window of them; and of a pass over the corpus they are but left out."""
+    long = " ".join(["house"] * 600)
+    (tmp_path / "long.txt").write_text("\n".join([*lines(2048), *[long] * 2048, *lines(70)]))
+    whole = find("geometry")(models[0], str(tmp_path / "long.txt"), groups=5)
+    assert any("2,048 texts are longer" in note for note in whole.notes)
+    assert_same(whole, find("geometry")(models[0], str(tmp_path / "long.txt"), groups=5, shards=3, store=tmp_path))
+
+
 def test_all_files_of_a_pattern_are_one_corpus(models, tmp_path):
     found = lines()
     for place in range(4):
@@ -137,8 +246,8 @@ def test_a_damaged_shard_is_made_again_alone(models, corpus, tmp_path):
 @pytest.mark.parametrize("name", sorted(name for name, entry in QUESTIONS.items() if entry.group))
 def test_who_cannot_be_asked_in_shards_says_so(name, tmp_path):
     question = find(name)
-    if question.adds_up:
-        assert question.shares_pass and question.reads
+    if question.sharding:
+        assert question.reads and question.function("of_shards" if question.sharding == "states" else "part")
         return
     with pytest.raises(UserError, match=f"^{name} can't be asked in shards, since .* leave out --shards"):
         planned(question, ["pocket"], "demo/corpus", question.config(), {}, {}, shards=3)
@@ -151,7 +260,10 @@ def test_who_cannot_be_asked_in_shards_says_so(name, tmp_path):
         (["held", "texts"], {}, "what is held in memory can't be read in shards"),
         ("corpus", {"limit": 10}, "--limit draws from all texts"),
         ("corpus", {"shards": 0}, "shards is 0; give a number from 1 to"),
-        ("corpus", {"shards": "many"}, "shards is 'many'; it must be a whole number"),
+        ("corpus", {"shards": "many"}, "shards is 'many'; give a number from 1 to .*, or the size of one"),
+        ("corpus", {"shards": "0MB"}, "shards is '0MB'; give a number"),
+        ("corpus", {"shards": True}, "shards is True; give a number"),
+        ("corpus", {"shards": "0.001kB"}, "shards of 0.001kB are .*; give a larger size"),
         ("twice", {}, "calls several texts by one id; in shards each needs its own"),
         ("labelled", {}, "can't be read in shards: it is no file of texts without labels"),
         ("nothing*.txt", {}, "no file is called like nothing\\*.txt; check the pattern"),
@@ -164,6 +276,15 @@ def test_what_cannot_be_read_in_shards(given, how, message, models, corpus, tmp_
     source = places.get(given, given) if isinstance(given, str) else given
     with pytest.raises(UserError, match=message):
         find("change")(*models, source, store=tmp_path / "store", **({"shards": 2} | how))
+
+
+def test_shards_of_a_size(models, corpus):
+    """As many as it takes, by the bytes of the file; the steps are those of that number."""
+    ask, size = find("change"), corpus.stat().st_size
+    plan = lambda shards: planned(ask, models, str(corpus), ask.config(), {}, {}, shards=shards)  # noqa: E731
+    count = -(-size // 20_000)
+    assert 2 < count < 10 and plan("20kB").id == plan(count).id == plan(str(count)).id == plan("0.02MB").id
+    assert plan("1TB").id == plan(1).id
 
 
 def test_labels_of_maps_are_for_one_pass():

@@ -14,7 +14,8 @@ import pytest
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.corpus import open_streamed, read_examples, streamed_root
-from bertscope.data.streamed import Division, is_pattern
+from bertscope.data.division import Division
+from bertscope.data.streamed import is_pattern
 from long_corpora import lines, treebank
 
 TEXTS = lines(500)

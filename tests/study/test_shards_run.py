@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
+import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,7 @@ import bertscope
 from bertscope.core.errors import UserError
 from bertscope.core.planning import planned
 from bertscope.core.registry import find
+from bertscope.core.step import graph
 from bertscope.core.store import Store
 from bertscope.study.file import read_study
 from bertscope.study.runner import run_steps
@@ -57,14 +62,14 @@ def test_in_a_study(asked, tmp_path):
         f"questions:\n  - change: {{of: [before, after], repeats: {REPEATS}, shards: 3}}\n"
     )
     assert in_shards(names).id in {step.id for step in read_study(file).steps}
-    for wrong, said in (("many", "line 4.*shards is 'many'; it must be a whole number"),
+    for wrong, said in (("many", "line 4.*shards is 'many'; give a number from 1 to .*, or the size of one"),
                         ("0", "line 4.*shards is 0; give a number from 1")):  # fmt: skip
         file.write_text(file.read_text().replace("shards: 3", f"shards: {wrong}"))
         with pytest.raises(UserError, match=said):
             read_study(file)
         file.write_text(file.read_text().replace(f"shards: {wrong}", "shards: 3"))
-    file.write_text(f"model: {names[0]}\ncorpus: {names[2]}\nquestions:\n  - geometry: {{shards: 3}}\n")
-    with pytest.raises(UserError, match=r"line 4.*geometry can't be asked in shards"):
+    file.write_text(f"model: {names[0]}\ncorpus: {names[2]}\nquestions:\n  - probe: {{shards: 3}}\n")
+    with pytest.raises(UserError, match=r"line 4.*probe can't be asked in shards"):
         read_study(file)
 
 
@@ -75,8 +80,8 @@ def test_by_the_command(asked, tmp_path, command):
     assert code == 0
     told = {one["key"]: one["value"] for one in json.loads(printed)["numbers"]}
     assert told["cosine"] == pytest.approx(whole["cosine"].value, rel=1e-12)
-    code, _, said = command("relations", names[0], "--on", names[2], "--shards", 3)
-    assert code == 2 and said.startswith("bertscope: relations can't be asked in shards") and said.count("\n") == 1
+    code, _, said = command("structure", names[0], "--on", names[2], "--shards", 3)
+    assert code == 2 and said.startswith("bertscope: structure can't be asked in shards") and said.count("\n") == 1
 
 
 @pytest.mark.alone
@@ -96,6 +101,59 @@ def test_on_a_cluster(asked, tmp_path):
     with distributed.LocalCluster(n_workers=2, resources={"GPU": 1}, **how) as here:
         outcome = run_steps([step := in_shards(names)], Store(tmp_path), cluster=here.scheduler_address)
     assert len(outcome.done) == 5 and same(Store(tmp_path).result(step), whole)
+
+
+def _holds(process: int, step: str) -> bool:
+    """Whether a process has a step's lock."""
+    try:
+        return any(step in os.readlink(link) for link in Path(f"/proc/{process}/fd").iterdir())  # noqa: PTH115
+    except OSError:  # it ended
+        return False
+
+
+@pytest.mark.alone
+@pytest.mark.slow
+@on_cpu
+def test_on_a_cluster_of_four_processes_one_of_them_killed_twice(asked, tmp_path):
+    """kill -9 while it reads a shard, and again what Dask starts in its place: the answer is that of one pass, and
+    what was stored before isn't touched."""
+    distributed = pytest.importorskip("distributed")
+    (before, after, _), corpus = asked[0], text_file(tmp_path / "long.txt", 16 * 2048)
+    names, store = [before, after, str(corpus)], Store(tmp_path / "store")
+    step = in_shards(names, 16)
+    shards = [one for name, one in step.inputs.items() if name.startswith("sums")]
+    killed: dict[int, str] = {}  # processes, and what each was making
+    kept: dict[Path, int] = {}
+
+    def kill(address: str) -> None:
+        with distributed.Client(address) as client:
+            while len(killed) < 2:
+                time.sleep(0.02)
+                named = {one["name"]: at for at, one in client.scheduler_info(n_workers=-1)["workers"].items()}
+                if 0 not in named or not client.processing().get(named[0]):
+                    continue  # it starts, or has nothing to do
+                try:
+                    process = client.run(os.getpid, workers=[named[0]])[named[0]]
+                except OSError:  # it died meanwhile
+                    continue
+                made = [one.id for one in shards if process not in killed and _holds(process, one.id)]
+                if made:
+                    there = {store.path(one): store.path(one).stat().st_mtime_ns for one in shards if store.has(one)}
+                    os.kill(process, signal.SIGKILL)
+                    killed[process] = made[0]
+                    kept.update(there)
+
+    how = {"processes": True, "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1}
+    with distributed.LocalCluster(n_workers=4, silence_logs=logging.CRITICAL, **how) as here:
+        killer = threading.Thread(target=kill, args=(here.scheduler_address,))
+        killer.start()
+        outcome = run_steps([step], store, cluster=here.scheduler_address)
+        killer.join(60)
+    assert len(killed) == 2, "the first worker, and what came in its place"
+    assert outcome.exit_code == 0 and {*outcome.done, *outcome.stored} == {*graph([step])}
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept and len(kept) < len(shards)
+    assert not {path.name for path in kept} & {*killed.values()}
+    assert same(store.result(step), find("change")(*names, repeats=REPEATS))
 
 
 _ASKED = """
@@ -166,5 +224,5 @@ def test_python_needs_no_store_of_its_own(asked, tmp_path, monkeypatch):
     assert (tmp_path / "bertscope-store" / "steps").exists()
     with pytest.raises(UserError, match="workers make steps of a store; give shards= or store= too"):
         bertscope.change(*names, workers=2)
-    with pytest.raises(UserError, match="relations takes no shards=; it can't be asked in shards"):
-        bertscope.relations(names[0], names[2], shards=2)
+    with pytest.raises(UserError, match="structure takes no shards=; it can't be asked in shards"):
+        bertscope.structure(names[0], names[2], shards=2)

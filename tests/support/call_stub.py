@@ -80,7 +80,10 @@ _COMMON = {
     "store": ("StoreLike | None", "The store in which the answer is looked for, and kept."),
     "tokenizer": ("TokenizerLike | None", "Of a transformers model that doesn't say where its tokenizer is."),
     "base": ("str | Path | None", "What models whose origin isn't recorded were fine-tuned from."),
-    "shards": ("int | None", "Read the texts in so many parts, each a step of the store, and add them up."),
+    "shards": (
+        "int | str | None",
+        "Read the texts in so many parts, or such large ones, each a step, and add them up.",
+    ),
     "workers": ("int", "Processes of this machine that make these steps; 0 is this one."),
     "out": ("str | Path | None", "The folder to write to."),
     "resume": ("bool", "Whether to go on from what was left unfinished there."),

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed, mixed
 
 if TYPE_CHECKING:
-    from bertscope.core.examples import Examples
     from bertscope.models.states_store import StatesStore
+
+Windows = Callable[[], Iterable[tuple[int, Examples]]]
+"""A corpus that isn't held: some of its texts after the other, each time with the place of the first."""
+Texts = Examples | Windows
+
+
+def in_windows(texts: Texts) -> Iterable[tuple[int, Examples]]:
+    """Texts as they come, however they are held."""
+    return [(0, texts)] if isinstance(texts, Examples) else texts()
 
 
 def owners(store: StatesStore) -> np.ndarray:
@@ -35,21 +44,31 @@ def word_keys(store: StatesStore, examples: Examples, seed: int = 0) -> np.ndarr
     return _keys(store, examples, hashed(examples.ids, seed))
 
 
-def common_words(stores: Mapping[str, StatesStore], examples: Examples, seed: int = 0) -> np.ndarray:
+def common_words(stores: Mapping[str, StatesStore], texts: Texts, seed: int = 0) -> np.ndarray:
     """[store, word]: the rows of the words that all stores have, in a random order that is the same in all.
 
     A word is common where two tokenizers agree on where it begins and ends. The order is that of a hash of the text's
     id and the word's place, so that the first n are a random sample, whatever the order of the corpus.
     """
-    first, *others = stores.values()
+    found, keys = [], []
+    for begin, some in in_windows(texts):
+        parts = [store.texts(begin, begin + len(some)) for store in stores.values()]
+        rows = _shared(parts, some)
+        keys.append(word_keys(parts[0], some, seed)[rows[0]])
+        found.append(rows + np.array([[store.starts[begin]] for store in stores.values()]))
+    return np.concatenate(found, 1)[:, np.argsort(np.concatenate(keys), kind="stable")]
+
+
+def _shared(stores: Sequence[StatesStore], examples: Examples) -> np.ndarray:
+    """[store, word]: the rows of the words that all stores of some texts have."""
+    first, *others = stores
     places = np.arange(len(examples), dtype=np.uint64)
     shared, row = np.unique(_keys(first, examples, places), return_index=True)
     rows = [row]
     for store in others:
         shared, before, here = np.intersect1d(shared, _keys(store, examples, places), return_indices=True)
         rows = [*(known[before] for known in rows), here]
-    order = np.argsort(word_keys(first, examples, seed)[rows[0]], kind="stable")
-    return np.stack(rows)[:, order]
+    return np.stack(rows)
 
 
 def left_out_notes(stores: Mapping[str, StatesStore]) -> list[str]:

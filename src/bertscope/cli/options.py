@@ -74,7 +74,8 @@ class RunOptions:
 class ShardOptions:
     """How many share the work."""
 
-    shards: int | None = None
-    """Read the texts in so many parts, each a step of its own, and add them up: for a corpus of any size."""
+    shards: str | None = None
+    """Read the texts in so many parts (64), or in parts of that size (64MB), each a step of its own, and add them up:
+    for a corpus of any size."""
     workers: int = 0
     """Make these steps in this many processes of this machine; 0: one after the other in this one."""

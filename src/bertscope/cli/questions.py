@@ -30,7 +30,7 @@ from bertscope.core.result import Result
 from bertscope.core.step import Step
 from bertscope.core.store import Store
 from bertscope.data.options import DataOptions
-from bertscope.study.answer import check_out, check_store, write_out
+from bertscope.study.answer import check_out, check_store, refuse_scattered, write_out
 from bertscope.study.runner import run_steps
 
 _DATA_HELP = {
@@ -86,7 +86,7 @@ def _command(question: Question) -> Callable[..., None]:
     on: Any = str | None if question.takes_text else str
     of_models = registry.is_model(question.asked_of[question.named[0]].kind)
     # Who can't be asked in shards says so, but doesn't offer it.
-    sharing = Parameter(name="*", group="In shards", show=question.adds_up)
+    sharing = Parameter(name="*", group="In shards", show=bool(question.sharding))
     keywords = {
         **({"on": Annotated[on, Parameter(help=_DATA_HELP[reads] + also)]} if reads else {}),
         **{
@@ -141,6 +141,8 @@ def _answer(question: Question, plan: Callable[[], Step], run: RunOptions, worke
     if run.out is not None:
         check_out(question, run.out, store)
     step = plan()
+    if run.out is not None:
+        refuse_scattered(question, step)
     check_store(store, step)
     folder = store.path(step)
     with quiet_beside_json(run.json):

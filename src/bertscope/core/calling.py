@@ -7,7 +7,8 @@ given (`train=`, `pruned=`), its settings (the fields of its config), how the da
     store       the answer is looked for in this store, and kept there; experiments have `bertscope-store` otherwise
     tokenizer   of a transformers model, where its config doesn't say where that is
     base        what models were fine-tuned from (a folder, a hub id) of which that isn't recorded
-    shards      the texts are read in so many parts, each a step of the store (`bertscope-store`, if none is given)
+    shards      the texts are read in so many parts (64), or in parts of that size ("64MB"), each a step of the store
+                (`bertscope-store`, if none is given)
     workers     processes of this machine that make these steps; 0 is this one
     out         a folder for what a question keeps (a model, hidden states); with `resume` it goes on from there
 
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from bertscope.core import config as configs
 from bertscope.core import registry
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.shard_count import Shards, as_shards
 
 if TYPE_CHECKING:
     from bertscope.core.question import Question
@@ -46,8 +48,8 @@ class Call:
     tokenizer: Any = None
     base: str | None = None
     """What models were fine-tuned from of which that isn't recorded."""
-    shards: int | None = None
-    """In how many shards the texts are read; None: in one pass."""
+    shards: Shards | None = None
+    """In how many shards the texts are read, or in how large ones; None: in one pass."""
     workers: int = 0
     kept: dict[str, Any] = field(default_factory=dict)
     """`out` and `resume`, of a question that keeps a folder."""
@@ -101,7 +103,7 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
         store=given.get("store"),
         tokenizer=given.get("tokenizer"),
         base=_plain(given.get("base")) if "base" in _common(question) else None,
-        shards=configs.as_given("shards", given.get("shards"), int | None),
+        shards=as_shards(given.get("shards")),
         workers=configs.as_given("workers", given.get("workers", 0), int),
         kept={name: given[name] for name in ("out", "resume") if name in given},
     )
@@ -182,7 +184,7 @@ def _common(question: Question) -> dict[str, Any]:
         "store": None,
         **({"tokenizer": None} if has_models else {}),
         **({"base": None} if has_models and "base" not in question.asked_of else {}),
-        **({"shards": None, "workers": 0} if question.adds_up else {}),
+        **({"shards": None, "workers": 0} if question.sharding else {}),
         **({"out": None, "resume": True} if question.keeps else {}),
     }
 

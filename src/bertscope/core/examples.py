@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,23 @@ class Examples:
         }
         plain = {name: taken(column) for name, column in self._columns() if "." not in name}
         return Examples(**plain, **by_name, name=self.name, notes=self.notes, task=self.task)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Examples]) -> Examples:
+        """Some examples after others; all have the same columns."""
+        columns = [dict(part._columns()) for part in parts]
+        whole = {
+            name: np.concatenate([one[name] for one in columns])
+            if isinstance(column, np.ndarray)
+            else tuple(chain.from_iterable(one[name] for one in columns))
+            for name, column in columns[0].items()
+        }
+        by_name: dict[str, Any] = {
+            held: {name.partition(".")[2]: column for name, column in whole.items() if name.startswith(f"{held}.")}
+            for held in _BY_NAME
+        }
+        plain: dict[str, Any] = {name: column for name, column in whole.items() if "." not in name}
+        return replace(parts[0], **plain, **by_name)
 
     @classmethod
     def of(cls, given: Any) -> Examples:

@@ -8,6 +8,7 @@ from typing import Any
 from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.question import DATA, Question
+from bertscope.core.shard_count import Shards, as_shards
 from bertscope.core.step import Root, Step
 
 
@@ -17,10 +18,10 @@ def ask(
     data: Root | None,
     config: Any,
     beside: Mapping[str, Step | Root],
-    shards: int | None = None,
+    shards: Shards | None = None,
 ) -> Step:
-    """The step that answers the question for these models or results and this data, in so many shards where that is
-    said. Loads no torch."""
+    """The step that answers the question for these models or results and this data, in so many shards, or such large
+    ones, where that is said. Loads no torch."""
     if shards is not None:
         return registry.resolve(registry.SERVICES["in_shards"])(question, named, data, config, beside, shards)
     if question.plan:
@@ -40,10 +41,11 @@ def planned(
     reading: Mapping[str, Any],
     beside: Mapping[str, Any],
     base: str | None = None,
-    shards: int | None = None,
+    shards: Shards | None = None,
 ) -> Step:
     """The step that answers the question for what the user named, or holds: models or results, data and how it is
     read. `base` is what models were fine-tuned from of which that isn't recorded."""
+    shards = as_shards(shards)
     kind_read = data_kind(question, shards)
     asked_of = question.asked_of
     kind = asked_of[question.named[0]].kind
@@ -59,11 +61,11 @@ def planned(
     return ask(question, roots, data, config, further, shards)
 
 
-def data_kind(question: Question, shards: int | None) -> str | None:
+def data_kind(question: Question, shards: Shards | None) -> str | None:
     """As which kind its data is read; None where it reads none. In shards, texts a window at a time."""
-    if shards is not None and not question.adds_up:
+    if shards is not None and not question.sharding:
         refused = "what it keeps of texts doesn't add up" if question.reads else "it reads no texts"
-        known = [name for name in registry.QUESTIONS if registry.find(name).adds_up]
+        known = [name for name in registry.QUESTIONS if registry.find(name).sharding]
         raise UserError(
             f"{question.name} can't be asked in shards, since {refused}; leave out --shards (it is for "
             f"{', '.join(known)})"

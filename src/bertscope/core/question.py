@@ -94,9 +94,13 @@ class Question:
     """Whether a text itself can be given in the place of data: `--text` without `--on`."""
     shares_pass: bool = False
     """A question about attention: `measure.py` has `part`, its part in a pass that others can share."""
-    adds_up: bool = False
-    """Whether it can be asked in shards: its reader has `sums` and `merge` (`core/sums.py`). A step may then have the
-    shards' `sums` in the place of the texts."""
+    sharding: Literal["", "sums", "states"] = ""
+    """How it can be asked in shards; not at all, if this is empty. A step then has the shards' `sums` in the place of
+    the texts. sums: its reader has `sums` and `merge` (`core/sums.py`); states: it looks at hidden states, of which
+    each shard keeps its own."""
+    surveys: bool = False
+    """Whether a shard has to know something of the whole corpus first: `measure.py` has `survey`, which goes through
+    all texts without a model and keeps that."""
     card: tuple[HeadFact | HeadMaps, ...] | None = None
     """What the page's head card shows of it; None: every table with the columns `layer` and `head`."""
     row_card: tuple[RowFact, ...] = ()
@@ -184,12 +188,21 @@ class Question:
 
     def takes(self, name: str) -> bool:
         """Whether a step of it can have this input."""
-        return name.partition(".")[0] in {*self.inputs, *self.optional, *(("sums",) if self.adds_up else ())}
+        return name.partition(".")[0] in {*self.inputs, *self.optional, *self.of_shards}
+
+    @property
+    def of_shards(self) -> Mapping[str, Input]:
+        """What a step reads that puts shards together. Who looks at hidden states asks the texts which words they
+        are."""
+        if self.sharding == "states":
+            return {"sums": SUMS, "corpus": Input("corpus"), "division": Input("division")}
+        survey = {"survey": Input("survey")} if self.surveys else {}
+        return {"sums": SUMS, **survey} if self.sharding else {}
 
     def input(self, name: str) -> Input:
         """What one of its step's inputs is; `random.0` is one of `random`."""
         name = name.partition(".")[0]
-        further = {"sums": SUMS, **self.optional} if self.adds_up else self.optional
+        further = {**self.of_shards, **self.optional}
         return self.inputs[name] if name in self.inputs else further[name]
 
     def reads_data(self, name: str) -> bool:
@@ -207,7 +220,8 @@ class Question:
     def step(self, inputs: Mapping[str, Step | Root], config: Any = None) -> Step:
         """The step that answers this question for these inputs. `random.0`, `random.1` make a list `random`."""
         named = {name.partition(".")[0] for name in inputs}
-        needed = {name for name in self.inputs if not ("sums" in named and name == self.reads)}
+        instead = () if "sums" not in named else self.inputs if self.sharding == "states" else (self.reads,)
+        needed = {name for name in self.inputs if name not in instead}
         if not needed <= named or not all(map(self.takes, named)):
             raise ValueError(f"{self.name} takes the inputs {tuple(self.inputs)}, not {tuple(inputs)}")
         return Step(self.name, self.version, configs.to_json(config or self.config()), inputs)
@@ -263,7 +277,7 @@ class Question:
         """The answer from what its step reads: by name, or opened already, as the runner has it."""
         names = (*self.inputs, "config")
         first = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-        further = (*self.optional, *(("sums",) if self.adds_up else ()), *(("out", "resume") if self.keeps else ()))
+        further = (*self.optional, *self.of_shards, *(("out", "resume") if self.keeps else ()))
         keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in further]
         return self.measured(inspect.Signature([*first, *keywords]).bind_partial(*args, **kwargs).arguments, None)
 

@@ -62,6 +62,12 @@ class Resampling:
         self._product = product
         self._all: list[_Totals] = []
 
+    def of(self, keys: np.ndarray) -> Resampling:
+        """The same resamples of other examples, by their numbers."""
+        other = Resampling((), repeats=self.repeats, product=self._product)
+        other.keys = keys
+        return other
+
     def weights(self, rows: np.ndarray) -> np.ndarray:
         """How often each resample holds these examples, [1 + repeats, rows]; the first is the sample itself."""
         return _weights(self.keys[rows].tobytes(), self.repeats)

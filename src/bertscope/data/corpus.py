@@ -18,13 +18,14 @@ from typing import Any
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.step import Root
-from bertscope.data.held import HeldRows
+from bertscope.data.held import HUB, HeldRows
 from bertscope.data.options import TaskOptions, with_options
 from bertscope.data.plain_files import named
 from bertscope.data.row_files import ENDINGS
 from bertscope.data.source import is_corpus, source_of
 from bertscope.data.source_kinds import CORPUS_OPTIONS, Corpus, Part, TaskSource
 from bertscope.data.streamed import StreamedTexts
+from bertscope.data.streamed_hub import StreamedHub
 from bertscope.data.table import unpacked_suffix
 from bertscope.data.task import Task
 
@@ -81,6 +82,8 @@ def open_streamed(source: Any, **options: Any) -> StreamedTexts:
     how = TaskOptions.of(options)
     if how.limit is not None:
         raise UserError("--limit draws from all texts, and shards are read one by one; leave out one of them")
+    if str(source).startswith(HUB):
+        return StreamedHub(source, how)
     found = source_of(source, how)
     if isinstance(found, StreamedTexts):
         return found
@@ -88,7 +91,7 @@ def open_streamed(source: Any, **options: Any) -> StreamedTexts:
         return StreamedTexts(source, how)
     raise UserError(
         f"{named(source)} can't be read in shards: it is no file of texts without labels ({', '.join(ENDINGS)}, also "
-        "with .gz or .xz), and no pattern of such files"
+        f"with .gz or .xz), no pattern of such files, and no {HUB}owner/name"
     )
 
 

@@ -78,24 +78,26 @@ class OnHub(Known):
         )
 
 
-def revision_of(id: str) -> str:
-    """Which revision of a data set the hub has, or had when it was downloaded."""
+def revision_of(id: str, named: str | None = None) -> str:
+    """Which revision of a data set the hub has, or had when it was downloaded; `named` is what it calls one."""
     from huggingface_hub import HfApi, constants
 
     try:
-        return str(HfApi().dataset_info(id, timeout=10).sha)
+        return str(HfApi().dataset_info(id, revision=named, timeout=10).sha)
     except Exception:  # whatever the network can do
-        kept = Path(constants.HF_HUB_CACHE) / f"datasets--{id.replace('/', '--')}" / "refs" / "main"
+        kept = Path(constants.HF_HUB_CACHE) / f"datasets--{id.replace('/', '--')}" / "refs" / (named or "main")
         if not kept.is_file():
             raise
         return kept.read_text(encoding="utf-8").strip()
 
 
-def loaded(id: str, config: str | None, split: str | None = None) -> Any:
-    """A data set, or one of its splits, downloaded to the library's own cache."""
+def loaded(
+    id: str, config: str | None, split: str | None = None, *, revision: str | None = None, streaming: bool = False
+) -> Any:
+    """A data set, or one of its splits, downloaded to the library's own cache, or as a stream that keeps nothing."""
     from datasets import load_dataset
 
-    return load_dataset(id, config, split=split)
+    return load_dataset(id, config, split=split, revision=revision, streaming=streaming)
 
 
 def on_hub(task: Declared) -> OnHub:

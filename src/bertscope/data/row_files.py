@@ -95,28 +95,19 @@ class Trees(RowFile):
         return sentence_of(block, self.path, self.name)
 
 
-class ParquetRows(RowFile):
+class ColumnRows(RowFile):
     """A column of texts, and with it second texts and ids where there are any."""
 
-    def rows(self, at: int = 0, line: int = 1) -> Iterator[Row]:
-        from pyarrow import parquet
-
-        refuse_special(self.path)
-        with explained_parquet(self.path), parquet.ParquetFile(self.path) as file:
-            sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-            first = sum(sizes[: (group := _group_of(sizes, at))])
-            groups, wanted = range(group, len(sizes)), list(self._columns.values())
-            for batch in file.iter_batches(_AT_A_TIME, groups, columns=wanted):
-                for place, found in enumerate(batch.to_pylist(), start=first):
-                    if place >= at:
-                        yield Row(place, place + 1, found)
-                first += len(batch)
+    @property
+    @abstractmethod
+    def columns(self) -> dict[str, str]:
+        """What is read, by role: text, pair, id."""
 
     def parse(self, row: Row) -> Sentence | None:
-        cells = {role: row.raw[name] for role, name in self._columns.items()}
+        cells = {role: row.raw[name] for role, name in self.columns.items()}
         for role, cell in cells.items():
             if not isinstance(cell, str | None) and role != "id":
-                raise self._wrong(row, f"column {self._columns[role]!r} has no text")
+                raise self._wrong(row, f"column {self.columns[role]!r} has no text")
             if isinstance(cell, str) and len(cell) > limits.LONGEST_TEXT:
                 raise self._wrong(row, f"over {limits.LONGEST_TEXT:,} characters")
         if not (text := (cells["text"] or "").strip()):
@@ -126,13 +117,31 @@ class ParquetRows(RowFile):
         id = f"{self.name}:{row.line}" if cells.get("id") is None else str(cells["id"])
         return Sentence(id, text, (), pair=cells["pair"].strip() if "pair" in cells else None, first_words=0)
 
-    @cached_property
-    def _columns(self) -> dict[str, str]:
-        header = parquet_header(self.path)
-        return text_columns(self.path, header, self.options.text, self.options.text_pair, self.options.id)
-
     def _wrong(self, row: Row, what: str) -> UserError:
         return UserError(f"{self.path}, row {row.line}: {what}; mend it, or leave such rows out with --skip-bad")
+
+
+class ParquetRows(ColumnRows):
+    """Those of a Parquet file."""
+
+    def rows(self, at: int = 0, line: int = 1) -> Iterator[Row]:
+        from pyarrow import parquet
+
+        refuse_special(self.path)
+        with explained_parquet(self.path), parquet.ParquetFile(self.path) as file:
+            sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+            first = sum(sizes[: (group := _group_of(sizes, at))])
+            groups, wanted = range(group, len(sizes)), list(self.columns.values())
+            for batch in file.iter_batches(_AT_A_TIME, groups, columns=wanted):
+                for place, found in enumerate(batch.to_pylist(), start=first):
+                    if place >= at:
+                        yield Row(place, place + 1, found)
+                first += len(batch)
+
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        header = parquet_header(self.path)
+        return text_columns(self.path, header, self.options.text, self.options.text_pair, self.options.id)
 
 
 _KINDS: Mapping[str, Callable[[Path, str, TaskOptions], RowFile]] = {

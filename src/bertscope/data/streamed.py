@@ -5,9 +5,10 @@ corpus.jsonl.xz                   own annotation, or texts alone
 treebank.conllu                   a treebank
 corpus.parquet                    a column of texts
 parts/*.jsonl.gz, '**/*.txt'      all files of that pattern, in the order of their names
+hub:owner/name                    a data set of the hub: see streamed_hub.py
 
 Somebody has to count first. `StreamedTexts.divide` goes through all rows once and notes where each window begins
-(`Division`: 24 bytes for each); then any window is read without what lies before it. What a reader of the whole
+(`Division`); then any window is read without what lies before it. What a reader of the whole
 corpus knows and a reader of a window can't, such as which marks any of its words has, is noted with it.
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 import glob
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
@@ -29,51 +30,15 @@ from bertscope.core import limits
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.step import Root
-from bertscope.core.sums import Sums
+from bertscope.data.division import Division
 from bertscope.data.plain_files import Kept, digest_plain, explained, named
-from bertscope.data.row_files import ENDINGS, ObjectLines, ParquetRows, Row, RowFile, Trees, row_file
+from bertscope.data.row_files import ENDINGS, ColumnRows, ObjectLines, Row, RowFile, Trees, row_file
 from bertscope.data.sentences import Sentence, to_examples
 from bertscope.data.source_kinds import CORPUS_OPTIONS, Part, Source
 from bertscope.data.table import unpacked_suffix
 
-KIND = "division"
 _COLUMNS = ("text", "text_pair", "id")
-"""What may be said of Parquet besides."""
-
-
-@dataclass(frozen=True)
-class Division:
-    """Where the windows of a corpus begin, and what is known of the whole."""
-
-    texts: int
-    window: int
-    """Texts in each window but the last."""
-    places: np.ndarray
-    """[window, (file, where its first row begins there, the number of its line)]."""
-    name: str
-    notes: tuple[str, ...]
-    annotated: bool
-    """Whether any text has words, or speaks of some."""
-    marks: tuple[str, ...]
-    """What is said of words anywhere, by kind."""
-    linked: bool
-    answered: bool
-
-    def save(self, folder: Path) -> None:
-        facts = asdict(self)
-        Sums({"places": facts.pop("places")}, facts).save(folder, KIND)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Division:
-        found = Sums.load(folder)
-        facts: dict[str, Any] = {
-            name: tuple(one) if isinstance(one, list) else one for name, one in found.facts.items()
-        }
-        return cls(places=found.arrays["places"], **facts)
-
-    def windows(self, shard: int, of: int) -> range:
-        """The windows of a shard, counted from 1, of so many: as equal as whole windows can be."""
-        return range((shard - 1) * len(self.places) // of, shard * len(self.places) // of)
+"""What may be said of columns besides."""
 
 
 @dataclass(frozen=True)
@@ -97,14 +62,21 @@ class StreamedTexts(Source):
 
     def read(self, division: Division, windows: range) -> Iterator[tuple[int, Examples]]:
         """Some windows in turn, each with the place of its first text in the corpus."""
-        if not windows:
-            return
-        file, at, line = division.places[windows.start].tolist()
-        found = (sentence for *_, sentence in _Reading(self).sentences(file, at, line))
+        found = self._sentences(division, windows)
         for window in windows:
-            first = window * division.window
-            size = min(division.window, division.texts - first)
-            yield first, _examples(list(islice(found, size)), division)
+            texts = division.of_windows(range(window, window + 1))
+            yield texts.start, _examples(list(islice(found, len(texts))), division)
+
+    def whole(self, division: Division, windows: range) -> Examples:
+        """Some windows at once."""
+        texts = len(division.of_windows(windows))
+        return _examples(list(islice(self._sentences(division, windows), texts)), division)
+
+    def _sentences(self, division: Division, windows: range) -> Iterator[Sentence]:
+        """All texts from the first of these windows on."""
+        if windows:
+            file, at, line = division.places[windows.start].tolist()
+            yield from (sentence for *_, sentence in _Reading(self).sentences(file, at, line))
 
     def examples(self, split: Part) -> Examples:
         self._refuse_split(split)
@@ -127,6 +99,16 @@ class StreamedTexts(Source):
         with explained(self.name):
             found = digest_plain([file.path for file in self.files])
         return Root("examples", str(Path(self.name).absolute()), found, self.options.given())
+
+    @property
+    def has_columns(self) -> bool:
+        return isinstance(self.files[0], ColumnRows)
+
+    @property
+    def size(self) -> int:
+        """Bytes, as the files lie there: packed ones have more."""
+        with explained(self.name):
+            return sum(file.path.stat().st_size for file in self.files)
 
     @property
     def shown(self) -> str:
@@ -152,7 +134,7 @@ class StreamedTexts(Source):
             raise UserError(f"{self.name} has no splits; leave out --split {split}")
 
     def _refuse_options(self) -> None:
-        known = (*CORPUS_OPTIONS, *(_COLUMNS if isinstance(self.files[0], ParquetRows) else ()))
+        known = (*CORPUS_OPTIONS, *(_COLUMNS if self.has_columns else ()))
         for name in self.options.given():
             if name not in known:
                 flag = name.replace("_", "-")
@@ -236,7 +218,7 @@ class _Reading:
             total = f"{self._bad:,} of {self._bad + self.texts:,}"
             yield f"{total} sentences are malformed and left out; the first: {self._first_bad}"
         if self._blank and not isinstance(self._files[0], ObjectLines):
-            yield f"{self._blank:,} blank {'rows' if isinstance(self._files[0], ParquetRows) else 'lines'} skipped"
+            yield f"{self._blank:,} blank {'rows' if self._source.has_columns else 'lines'} skipped"
 
 
 def _examples(sentences: Sequence[Sentence], division: Division) -> Examples:

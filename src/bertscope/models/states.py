@@ -59,6 +59,7 @@ def hidden_states(
     layers: Sequence[int] | None = None,
     tokens: int | None = None,
     window: int = WINDOW,
+    may_be_empty: bool = False,
 ) -> StatesStore:
     """Run the encoder over the examples once and keep its hidden states, pooled.
 
@@ -67,6 +68,7 @@ def hidden_states(
     store     a folder: a complete store there is opened, an unfinished one continued, one of anything else refused.
               Without it a temporary folder is used that lives as long as the result
     layers    which layers to keep, 0 being the embedding output; all by default
+    may_be_empty     examples without a word to read are a store too: a part of a corpus can be like that
     tokens, window   see `observe`; a store that is continued with the same values and thread count ends bit-equal
 
     Examples longer than the model reads are left out and counted: a sentence cut short isn't the sentence.
@@ -83,7 +85,7 @@ def hidden_states(
         seal.refuse_changed(folder)
         _refuse_other(folder, source)
     else:
-        _lay_out(folder, encoder, examples, source, window)
+        _lay_out(folder, encoder, examples, source, window, may_be_empty)
     _fill(folder, encoder, examples, tokens, window)
     if temporary is None and is_growing(folder):
         seal.write(folder, KIND)
@@ -117,7 +119,9 @@ def _groups(pool: str, words: np.ndarray, special: np.ndarray, position: np.ndar
             return np.where(position == 0, 0, -1)
 
 
-def _lay_out(folder: Path, encoder: Encoder, examples: Examples, source: dict[str, Any], window: int) -> None:
+def _lay_out(
+    folder: Path, encoder: Encoder, examples: Examples, source: dict[str, Any], window: int, may_be_empty: bool
+) -> None:
     """Count the rows and make the folder: everything but the vectors, whose file is a hole of the final size."""
     check_folder(folder, KIND)
     counts, words, segments, spans, left_out = [], [], [], [], []
@@ -136,7 +140,7 @@ def _lay_out(folder: Path, encoder: Encoder, examples: Examples, source: dict[st
         spans.append(np.stack([begin[token], np.maximum.reduceat(end, token) if len(token) else end], 1))
         left_out += (first + np.flatnonzero(coded.truncated)).tolist()
     starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    if not starts[-1]:
+    if not starts[-1] and not may_be_empty:
         raise UserError(
             f"none of the {len(examples):,} examples has a word to read, or all are longer than the "
             f"{encoder.max_length} tokens that {encoder.name} reads"

@@ -7,28 +7,36 @@ A store is a folder. A layer is one block of it, since most questions read a lay
     words.npy, segments.npy, spans.npy, ids.json    what the rows and examples are
     hidden.json    what the store was made from
     progress.json  how many examples are done, rewritten after each window; all of them: the store is complete
+
+Or, of a corpus that was read in shards, each of which has such a folder:
+
+    shards.json    where these lie, seen from this folder
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from bertscope.core import seal
 from bertscope.core.errors import UserError
-from bertscope.core.files import digest_files
+from bertscope.core.files import digest_files, write_text
+from bertscope.core.folders import whole_folder
+from bertscope.core.joined_rows import JoinedRows
 from bertscope.core.model_record import ModelRecord
 
 Pool = Literal["word", "token", "cls", "mean"]
 
 ABOUT, PROGRESS, VECTORS = "hidden.json", "progress.json", "vectors.npy"
 INDEX = ("starts.npy", "words.npy", "segments.npy", "spans.npy", "ids.json")
+SHARDS = "shards.json"
 KIND = "states"
 """What its folder is, by its seal."""
 GROWING = (PROGRESS, VECTORS)
@@ -77,6 +85,10 @@ class StatesStore:
         size = f"{len(self.layers)} layers, {self.dim} dimensions"
         return f"<StatesStore {self.record.name}: {rows}, {size}, in {self.folder}>"
 
+    @cached_property
+    def _without_rows(self) -> frozenset[str]:
+        return frozenset(self.left_out)
+
     @property
     def dim(self) -> int:
         return self.array.shape[2]
@@ -93,6 +105,16 @@ class StatesStore:
             raise IndexError(f"example {i} of {len(self.ids)}")
         return self.array[self.starts[i] : self.starts[i + 1]]
 
+    def texts(self, first: int, last: int) -> StatesStore:
+        """The same of some neighbouring examples alone, from one to another."""
+        begin, end = self.starts[first], self.starts[last]
+        ids, rows = self.ids[first:last], slice(begin, end)
+        return replace(
+            self, ids=ids, left_out=tuple(id for id in ids if id in self._without_rows),
+            starts=self.starts[first : last + 1] - begin, words=self.words[rows], segments=self.segments[rows],
+            spans=self.spans[rows], array=self.array[rows],
+        )  # fmt: skip
+
     def blocks(self, layer: int, rows: int = 8192) -> Iterator[np.ndarray]:
         """One layer in consecutive blocks of at most `rows` rows, for what must not hold all of it at once."""
         vectors = self.vectors(layer)
@@ -102,7 +124,9 @@ class StatesStore:
     def open(cls, folder: str | Path) -> StatesStore:
         """Open a complete store."""
         folder = Path(folder)
-        if not (folder / ABOUT).is_file():
+        if (folder / SHARDS).is_file():
+            return _open_shards(folder)
+        if not holds_states(folder):
             raise UserError(f"{folder} is no store of hidden states (no {ABOUT} in it)")
         seal.refuse_changed(folder)
         about, done, store = read(folder)
@@ -115,6 +139,47 @@ class StatesStore:
 
 
 open_store = StatesStore.open
+
+
+def holds_states(folder: Path) -> bool:
+    """Whether a folder is a store by itself, finished or not."""
+    return (folder / ABOUT).is_file()
+
+
+def joined(stores: Sequence[StatesStore], folder: Path | None = None) -> StatesStore:
+    """The states of a corpus from those of its shards, in their order; the vectors stay where they are."""
+    ends = np.cumsum([0, *map(len, stores)])
+    return replace(
+        stores[0],
+        folder=folder or stores[0].folder,
+        ids=tuple(id for one in stores for id in one.ids),
+        left_out=tuple(id for one in stores for id in one.left_out),
+        starts=np.concatenate([[0], *(one.starts[1:] + end for one, end in zip(stores, ends, strict=False))]),
+        words=np.concatenate([one.words for one in stores]),
+        segments=np.concatenate([one.segments for one in stores]),
+        spans=np.concatenate([one.spans for one in stores]),
+        array=cast(np.ndarray, JoinedRows([one.array for one in stores])),  # it is indexed like one
+    )
+
+
+def join(shards: Sequence[Path], folder: Path) -> StatesStore:
+    """Make a folder that stands for some shards of one store of steps: it says where they lie, and copies nothing."""
+    places = [f"../../{shard.parent.name}/{shard.name}" for shard in shards]  # `folder` will be such a step's
+    with whole_folder(folder, KIND) as scratch:
+        write_text(scratch / SHARDS, json.dumps(places))
+    return joined([StatesStore.open(shard) for shard in shards], folder)
+
+
+def _open_shards(folder: Path) -> StatesStore:
+    seal.refuse_changed(folder)
+    shards = [folder / place for place in json.loads((folder / SHARDS).read_text(encoding="utf-8"))]
+    for shard in shards:
+        if not shard.is_dir():
+            raise UserError(
+                f"{folder} stands for {len(shards)} shards, and {shard.resolve()} isn't there any more; delete the "
+                "step, and ask again"
+            )
+    return joined([StatesStore.open(shard) for shard in shards], folder)
 
 
 def is_growing(folder: Path) -> bool:

@@ -30,6 +30,7 @@ def answer(question: Question, asked: Call) -> Any:
     check_store(store, step)
     if out is not None:
         check_out(question, Path(out), store)
+        refuse_scattered(question, step)
     run_steps([step], store, workers=asked.workers, resume=asked.kept.get("resume", True))
     result, folder = store.result(step), store.path(step)
     if out is not None:
@@ -43,6 +44,14 @@ def check_out(question: Question, out: Path, store: Store) -> None:
     check_folder(out, _kind_of(question))
     if store.folder.absolute().is_relative_to(out.absolute()):
         raise UserError(f"cannot write {out}: the store {store.folder} lies in it; choose another folder")
+
+
+def refuse_scattered(question: Question, step: Step) -> None:
+    """Refuse to copy what lies in the folders of several steps."""
+    if _keeps_folder(question) and any(name.startswith("sums.") for name in step.inputs):
+        raise UserError(
+            f"{question.name} in shards stays in the store, a folder for each shard; leave out --out, or --shards"
+        )
 
 
 def check_store(store: Store, step: Step) -> None:

@@ -9,10 +9,10 @@ from math import prod
 from typing import Any
 
 from bertscope.core import limits, registry
-from bertscope.core.config import as_annotated
 from bertscope.core.errors import did_you_mean
 from bertscope.core.planning import ask, data_kind
 from bertscope.core.question import Input, Question
+from bertscope.core.shard_count import Shards, as_shards
 from bertscope.core.step import Step
 from bertscope.study.located_yaml import Located
 from bertscope.study.names import TRAINING, Chosen, Named, Names, find, settings_of
@@ -50,7 +50,7 @@ class StudyQuestion:
     on: Named | None
     beside: Mapping[str, Sequence[Named]]
     configs: Sequence[Any]
-    shards: int | None = None
+    shards: Shards | None = None
 
     def ask(self) -> Iterator[tuple[Chosen, Step]]:
         """A step for each thing of each axis, and what was chosen for it."""
@@ -139,11 +139,11 @@ def _read(located: Located, name: str, names: Names, answers: Mapping[str, Answe
             yield StudyQuestion(located, question, models, few, beside, configs, _shards(keys))
 
 
-def _shards(keys: Mapping[str, Located]) -> int | None:
+def _shards(keys: Mapping[str, Located]) -> Shards | None:
     if "shards" not in keys:
         return None
     with keys["shards"].blamed():
-        return as_annotated("shards", keys["shards"].plain(), int)
+        return as_shards(keys["shards"].plain())
 
 
 def _given(one: Input, located: Located) -> list[Located]:

@@ -47,7 +47,7 @@ change = Question(
     },
     compared="the last two layers' share of the change in attention",
     shares_pass=True,
-    adds_up=True,
+    sharding="sums",
     card=(
         HeadFact("heads", "cosine", "cosine of the maps", "cosine_low", "cosine_high"),
         HeadFact("heads", "divergence", "divergence of the maps", "divergence_low", "divergence_high"),

@@ -60,7 +60,7 @@ features = Question(
     },
     compared="the share of heads mostly on [CLS] and [SEP]",
     shares_pass=True,
-    adds_up=True,
+    sharding="sums",
     card=(
         HeadFact(
             "heads", "excess", "attends to, beyond chance", "excess_low", "excess_high", by=("checkpoint",),

@@ -41,17 +41,18 @@ from bertscope.analyses.geometry.vectors import (
     self_similarity,
 )
 from bertscope.analyses.geometry.words import Words, read_words
-from bertscope.analyses.occurrences import owners
+from bertscope.analyses.occurrences import Texts, Windows, owners
 from bertscope.analyses.state_inputs import Given, open_states
 from bertscope.analyses.text_pairs import alignment_and_uniformity, meaning_same
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed
+from bertscope.core.model_record import by_key
 from bertscope.core.progress import progress
 from bertscope.core.resampling import group_bounds
 from bertscope.core.result import Result
 from bertscope.models.evaluating import full_precision
-from bertscope.models.states_store import StatesStore
+from bertscope.models.states_store import StatesStore, joined
 
 _FEWEST = 10  # vectors: fewer say nothing
 _KEPT = 0.9  # of the ratios: the largest are noise, as the paper says
@@ -59,14 +60,26 @@ _SAME = 1e-5  # of the vectors' spread: what is closer is one vector twice, such
 
 
 def measure(states: Sequence[Given], examples: Examples, config: GeometryConfig) -> Result:
-    stores = open_states(states, examples)
+    return _measured(open_states(states, examples), examples, examples, config)
+
+
+def of_shards(
+    shards: Sequence[Sequence[StatesStore]], about: Examples, windows: Windows, config: GeometryConfig
+) -> Result:
+    """The same of states that lie in shards: whichever file a vector is in, the same ones are added in the same
+    order."""
+    return _measured(by_key([joined(each) for each in shards]), about, windows, config)
+
+
+def _measured(stores: dict[str, StatesStore], examples: Examples, texts: Texts, config: GeometryConfig) -> Result:
+    """`examples` are the corpus, or nothing but its name and notes; `texts` the corpus itself."""
     for store in stores.values():
         if len(store) < 2:
             raise UserError(f"{examples.name or 'the corpus'} has one word for {store.record.name}; give more texts")
     checkpoints = []
     with full_precision(), progress("layers", sum(len(store.layers) for store in stores.values())) as bar:
         for key, store in stores.items():
-            words = read_words(store, examples, config)
+            words = read_words(store, texts, config)
             pairs = paired_texts(store, examples, config.same, config.sample, config.groups, config.seed)
             layers = []
             for layer in store.layers:

@@ -96,6 +96,7 @@ geometry = Question(
     "All-but-the-Top; Timkey and van Schijndel 2021, All Bark and No Bite; Roy and Vetterli 2007 (effective rank); "
     "Rudman et al. 2022 (IsoScore); Facco et al. 2017 (TwoNN); Wang and Isola 2020 (alignment and uniformity)",
     plan=plan,
+    sharding="states",
     numbers={
         **{key: f"{_MEASURES[key]}, last layer" for key in HEADLINE},
         "baseline_mended": "baseline, last layer, {form}",

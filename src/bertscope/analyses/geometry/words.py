@@ -8,14 +8,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
-from bertscope.analyses.occurrences import owners, word_forms, word_keys
+from bertscope.analyses.occurrences import Texts, in_windows, owners, word_forms, word_keys
 from bertscope.core.resampling import group_bounds, left_out
 
 if TYPE_CHECKING:
     from bertscope.analyses.geometry.question import GeometryConfig
-    from bertscope.core.examples import Examples
     from bertscope.models.states_store import StatesStore
 
 # Sets of occurrences for MEV, of a type that counts in full, and of any words for the baseline. They are so many as
@@ -77,11 +75,10 @@ class Words:
             begin = end
 
 
-def read_words(store: StatesStore, examples: Examples, config: GeometryConfig) -> Words:
+def read_words(store: StatesStore, texts: Texts, config: GeometryConfig) -> Words:
     owner = owners(store)
     edges = group_bounds(owner, config.groups)
-    keys = word_keys(store, examples, config.seed)
-    number, names = pd.factorize(np.array([form.lower() for form in word_forms(store, examples)], dtype=object))
+    keys, number, names = _written(store, texts, config.seed)
     counts = np.bincount(number)
     frequent = np.flatnonzero(counts >= config.least)
     kept = np.array(sorted(frequent, key=lambda one: (counts[one], names[one])), dtype=int)
@@ -109,6 +106,18 @@ def read_words(store: StatesStore, examples: Examples, config: GeometryConfig) -
         type_of_set=type_of_set,
         random_sets=np.sort(_some_of(np.full(_RANDOM_SETS if len(kept) else 0, len(store)), config)),
     )
+
+
+def _written(store: StatesStore, texts: Texts, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """[row] each: a hash to sample by, and the number of the word's type; and the types, in the order in which they
+    first occur. Of the texts no more is held than comes at a time."""
+    keys, numbers, known = [], [], dict[str, int]()
+    for first, some in in_windows(texts):
+        part = store.texts(first, first + len(some))
+        keys.append(word_keys(part, some, seed))
+        forms = (form.lower() for form in word_forms(part, some))
+        numbers.append(np.fromiter((known.setdefault(form, len(known)) for form in forms), int, len(part)))
+    return np.concatenate(keys), np.concatenate(numbers), np.array([*known], dtype=object)
 
 
 def _weights(by_group: np.ndarray, sizes: np.ndarray, config: GeometryConfig) -> np.ndarray:

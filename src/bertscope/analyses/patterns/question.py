@@ -74,7 +74,7 @@ patterns = Question(
     },
     compared="the share of heterogeneous maps",
     shares_pass=True,
-    adds_up=True,
+    sharding="sums",
     card=(
         HeadMaps("head_maps", array="maps", tokens="map_tokens"),
         HeadFact("heads", "class", "shape", by=("checkpoint",), beside={"consistency": "consistency"}),

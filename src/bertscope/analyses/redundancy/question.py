@@ -109,7 +109,7 @@ redundancy = Question(
         },
     },
     shares_pass=True,
-    adds_up=True,
+    sharding="sums",
     card=(
         HeadFact("heads", "cluster", "cluster", by=("checkpoint",), ranked=False),
         HeadFact(

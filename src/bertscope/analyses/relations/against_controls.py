@@ -15,7 +15,8 @@ from bertscope.core.intervals import interval
 from bertscope.core.statistics import t_test
 
 if TYPE_CHECKING:
-    from bertscope.analyses.relations.measure import HeadSums, RelationReader
+    from bertscope.analyses.relations.batch import HeadSums
+    from bertscope.analyses.relations.measure import RelationReader
 
 
 def heads_table(reader: RelationReader, sums: HeadSums, least: int) -> pd.DataFrame:
@@ -75,7 +76,7 @@ def found_by_chance(reader: RelationReader, sums: HeadSums, least: int) -> Itera
     which pairs and their controls are exchanged at random."""
     for relation, name in enumerate(reader.pairs.names):
         mine = _mine(reader, relation)
-        framed = name == ELEMENT and reader.pairs.framed.any()
+        framed = name == ELEMENT and reader.pairs.has_frames
         if len(mine) < (2 if framed else least):
             continue
         apart = sums.differences(mine)
@@ -89,7 +90,7 @@ def found_by_chance(reader: RelationReader, sums: HeadSums, least: int) -> Itera
 
 
 def _mine(reader: RelationReader, relation: int) -> np.ndarray:
-    return np.flatnonzero(reader.pairs.relation[reader.pairs.with_control] == relation)
+    return np.flatnonzero(reader.pairs.control_relation == relation)
 
 
 def _tested(reader: RelationReader, sums: HeadSums) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

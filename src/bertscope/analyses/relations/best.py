@@ -14,11 +14,12 @@ from bertscope.analyses.relations.question import BEST_HEAD, BEST_OFFSET, DIRECT
 from bertscope.core.hashing import mixed
 from bertscope.core.intervals import interval
 from bertscope.core.null_panel import DRAWS
-from bertscope.core.resampling import RunningMean
+from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.statistics import holm, sign_flip_p, sign_flip_ps
 
 if TYPE_CHECKING:
-    from bertscope.analyses.relations.measure import HeadSums, RelationReader
+    from bertscope.analyses.relations.batch import HeadSums, TestHalf
+    from bertscope.analyses.relations.measure import RelationReader
 
 LEVEL = 0.05
 TEST, VALIDATION = 0, 1
@@ -48,18 +49,18 @@ def best_heads(
     validation_pairs, test_pairs = np.asarray(reader.counts)[[VALIDATION, TEST]]
     known = validation_pairs > 0
     offsets = np.asarray(reader.near).reshape(len(validation_pairs), -1).argmax(1)  # direction x offset
-    at = reader.test[reader.seen]
-    relation = reader.pairs.relation[at]
+    half = reader.test_half
+    relation = half.relation
     chosen = [_choose(one) for one in sums]
     direction, offset = np.divmod(offsets, len(OFFSETS))
-    hits = [_hits(one, picked, relation, reader.seen) for one, picked in zip(sums, chosen, strict=True)]
-    hits.append(reader.pairs.near[at, direction[relation]] >> offset[relation] & 1)
-    found, counts, rows = _by_sentence(reader, at, relation, np.stack(hits, 1))  # [sentence, R, ...]
-    accuracy = _resampled(reader, rows, found, counts)  # [1 + repeats, R, checkpoints + 1]
+    hits = [_hits(one, picked, half) for one, picked in zip(sums, chosen, strict=True)]
+    hits.append(half.near[np.arange(len(relation)), direction[relation]] >> offset[relation] & 1)
+    found, counts = _by_sentence(half, len(known), np.stack(hits, 1))  # [sentence, R, ...]
+    accuracy = _resampled(reader.resampling.of(half.keys), found, counts)  # [1 + repeats, R, checkpoints + 1]
     accuracy[:, ~known] = np.nan  # nothing was chosen
 
     tested = known & (test_pairs >= least)
-    signs = exchanged(reader.resampling.keys[rows]) if null else np.zeros((0, len(rows)))
+    signs = exchanged(half.keys) if null else np.zeros((0, len(half.keys)))
     parts, compared, means, by_chance = [], [], [], []
     for which, (model, picked) in enumerate(zip(models, chosen, strict=True)):
         head, fixed = accuracy[..., which], accuracy[..., -1]
@@ -123,35 +124,31 @@ def _choose(sums: HeadSums) -> dict[str, np.ndarray]:
     return {"place": place, "layer": layer, "head": head, "direction": direction}
 
 
-def _hits(sums: HeadSums, picked: dict[str, np.ndarray], relation: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Whether each pair that was seen of the test half is found by the head that was chosen for its relation."""
-    found = np.zeros(len(relation), dtype=np.int64)
+def _hits(sums: HeadSums, picked: dict[str, np.ndarray], half: TestHalf) -> np.ndarray:
+    """Whether each pair of the test half is found by the head that was chosen for its relation."""
+    found = np.zeros(len(half.relation), dtype=np.int64)
     for r, (place, direction) in enumerate(zip(picked["place"], picked["direction"], strict=True)):
-        mine = relation == r
-        found[mine] = sums.hit(direction, place)[seen][mine]
+        mine = half.relation == r
+        found[mine] = half.hit(sums, direction, place)[mine]
     return found
 
 
-def _by_sentence(
-    reader: RelationReader, at: np.ndarray, relation: np.ndarray, hits: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Hits [sentence, R, ...] and pairs [sentence, R] of each sentence of the test half, and which they are."""
-    n_names = len(reader.pairs.names)
-    rows, row = np.unique(np.searchsorted(reader.pairs.starts, at, side="right") - 1, return_inverse=True)
-    sums = np.zeros((len(rows), n_names, hits.shape[1]), dtype=np.int32)
-    counts = np.zeros((len(rows), n_names), dtype=np.int32)
-    np.add.at(sums, (row, relation), hits)
-    np.add.at(counts, (row, relation), 1)
-    return sums, counts, rows
+def _by_sentence(half: TestHalf, n_names: int, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Hits [sentence, R, ...] and pairs [sentence, R] of each sentence of the test half."""
+    sums = np.zeros((len(half.keys), n_names, hits.shape[1]), dtype=np.int32)
+    counts = np.zeros((len(half.keys), n_names), dtype=np.int32)
+    np.add.at(sums, (half.sentence, half.relation), hits)
+    np.add.at(counts, (half.sentence, half.relation), 1)
+    return sums, counts
 
 
-def _resampled(reader: RelationReader, rows: np.ndarray, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    if not len(rows):
-        return np.full((1 + reader.resampling.repeats, *sums.shape[1:]), np.nan)
-    mean = RunningMean(reader.resampling)
-    for start in range(0, len(rows), _ROWS):
+def _resampled(resampling: Resampling, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    if not len(sums):
+        return np.full((1 + resampling.repeats, *sums.shape[1:]), np.nan)
+    mean = RunningMean(resampling)
+    for start in range(0, len(sums), _ROWS):
         part = slice(start, start + _ROWS)
-        mean.add(rows[part], sums[part], counts[part])
+        mean.add(np.arange(len(sums))[part], sums[part], counts[part])
     return mean.draws
 
 

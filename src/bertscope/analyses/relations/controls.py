@@ -21,7 +21,7 @@ from bertscope.data.features import plain_words
 
 SENTENCES = 4096
 """Controls are looked for in so many sentences at most, a random choice: what is kept of them stays bounded."""
-_SAMPLE, _CONTROL = np.uint64(2**32 + 2), np.uint64(2**32 + 1)  # apart from the numbers of resamples
+SAMPLE, _CONTROL = np.uint64(2**32 + 2), np.uint64(2**32 + 1)  # apart from the numbers of resamples
 
 Span = tuple[int, ...]
 Pair = tuple[str, Span, Span, bool]
@@ -103,8 +103,8 @@ class _Words:
         self.starts = np.cumsum(sizes) - sizes  # of each example in the corpus
         texts = hashed_texts(examples.text, seed)
         names, first, group = np.unique(texts, return_index=True, return_inverse=True)
-        least = np.sort(mixed(names, _SAMPLE))[:SENTENCES][-1] if len(names) else 0
-        self.drawn = mixed(texts, _SAMPLE) <= least
+        least = np.sort(mixed(names, SAMPLE))[:SENTENCES][-1] if len(names) else 0
+        self.drawn = mixed(texts, SAMPLE) <= least
         """Of each example, whether it is one of them."""
         self.groups = len(names)
         self.row = np.repeat(np.arange(len(sizes)), sizes)

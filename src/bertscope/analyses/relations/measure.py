@@ -1,52 +1,62 @@
 """`relations`: how well each head links words that stand in a relation.
 
-Hits are summed over pairs by products with a one-hot of the relations. Of the test half the hits themselves are kept
-as well, a bit for each pair, head and direction (36 bytes a word for 144 heads, less than its annotation takes):
-which of them matter is known only when the validation half has chosen. Of pairs that have a control the difference is
-kept: pair and control often come in different batches. Their number is bounded (`SENTENCES`). All attention in pairs
-and controls is excess over that of a head that attends to all keys alike.
+Hits are summed over pairs by products with a one-hot of the relations; of the test half they are kept as well. Of
+pairs that have a control the difference is kept: pair and control often come in different batches, or shards. Their
+number is bounded (`SENTENCES`). All attention in pairs and controls is excess over that of a head that attends to all
+keys alike.
+
+What a shard of a corpus has to know of the whole is found by `survey`: which relations there are, and where each
+pair's control lies. The sentences in which these are looked for are all that has to be held at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn.functional import one_hot
 
-from bertscope.analyses.attention.between_words import most_attended
 from bertscope.analyses.attention.maps import LayerMaps, View, product
 from bertscope.analyses.attention.pass_part import PassPart
-from bertscope.analyses.attention.uniform import Uniform
-from bertscope.analyses.relations.pairs import NONE, OFFSETS, Pairs, collect_pairs, gathered, notes_on
+from bertscope.analyses.relations.batch import HeadSums, PairBatch, TestHalf
+from bertscope.analyses.relations.controls import SAMPLE, SENTENCES, Controls, Span, matched_controls
+from bertscope.analyses.relations.pairs import LinkCounts, Pairs, annotated, collect_pairs, notes_on, refuse_none
 from bertscope.analyses.relations.question import RelationsConfig, need_relations
 from bertscope.analyses.relations.result import relations_result
 from bertscope.analyses.side_by_side import side_by_side, subject
 from bertscope.core.examples import Examples
+from bertscope.core.hashing import hashed_texts, mixed
 from bertscope.core.memory_mapped import memory_mapped
-from bertscope.core.resampling import Resampling, RunningMean
-from bertscope.core.units import every, heads_of_layers
+from bertscope.core.resampling import Resampling
+from bertscope.core.sums import Sums
 from bertscope.models.batches import pieces_of_words
 from bertscope.models.encoder import Encoder
 from bertscope.models.new_task_head import with_random_weights
-from bertscope.models.words import NO_WORD
-
-ROUNDING = 1e-6
-"""Less attention than this is none: where a head does the same in all pairs, tests would find the last digits."""
 
 
-def part(models: Sequence[Encoder], examples: Examples, config: RelationsConfig) -> PassPart:
+def part(
+    models: Sequence[Encoder],
+    examples: Examples,
+    config: RelationsConfig,
+    *,
+    surveyed: Sums | None = None,
+    first: int = 0,
+) -> PassPart:
+    """Where a corpus was `surveyed`, the examples are a part of it, which begins with its `first`; or nothing yet."""
     checkpoints = side_by_side(models)
+    known = Surveyed.of(surveyed) if surveyed is not None else None
+    about = subject(examples, weighted=config.weighted)
+    if known is not None and not len(examples):
+        examples = replace(examples, words=(), links=())
     need_relations(examples)
-    # All of them have the same tokens: the pass sees to it.
-    pieces = pieces_of_words(models[0].tokenizer, examples, min(one.max_length for one in models))
+    # All of them have the same tokens: the pass sees to it. Who was told of the controls needs no pieces.
+    limit = min(one.max_length for one in models)
+    pieces = pieces_of_words(models[0].tokenizer, examples, limit) if known is None else np.zeros(0, int)
     pairs = collect_pairs(
         examples, pieces, subtypes=config.subtypes, core=config.core, validation_share=config.validation_share,
-        seed=config.seed,
+        seed=config.seed, surveyed=known, first=first,
     )  # fmt: skip
     twins = [with_random_weights(one, config.seed) for one in models] if config.null else []
     reader = RelationReader(pairs, examples.ids, repeats=config.repeats, seed=config.seed)
@@ -55,42 +65,16 @@ def part(models: Sequence[Encoder], examples: Examples, config: RelationsConfig)
         reader,
         models={key: encoder.record for key, encoder in checkpoints.items()},
         config=config,
-        subject=subject(examples, weighted=config.weighted),
-        notes=[*examples.notes, *notes_on(pairs, examples, core=config.core)],
+        subject=about,
+        notes=[*examples.notes, *(_notes(pairs, examples, config) if known is None else known.notes)],
     )
     # Of a sentence that is cut, some pairs would be missing and others would have fewer words to choose from.
     return PassPart([*models, *twins], examples, reader, finish, weighted=config.weighted, long="left_out")
 
 
-class HeadSums:
-    """What is kept of one encoder: sums over pairs, the heads of all layers side by side.
-
-    R relations; directions to target, to source.
-    """
-
-    def __init__(self, resampling: Resampling, head_counts: Sequence[int], n_test: int, n_compared: int) -> None:
-        self.heads = every("head", head_counts)
-        self.layers = heads_of_layers(head_counts)
-        self.scores = RunningMean(resampling)
-        """[(excess, the most attention between two pieces), head]: from frames' elements to what evokes them."""
-        self.apart = memory_mapped([n_compared, 2, len(self.heads)], np.float32)
-        """[pair that has a control, direction, head]: excess in the pair minus that in its control."""
-        self.hits: np.ndarray | float = 0.0
-        """[(test, validation), R, direction, head]: the most attended other word was the right one."""
-        self.control: np.ndarray | float = 0.0
-        """[R, direction, head]: the sum of the excess in the controls."""
-        self.kept = memory_mapped([n_test, (2 * len(self.heads) + 7) // 8], np.uint8)
-        """[pair of the test half, bits of direction x head]."""
-
-    def differences(self, of: np.ndarray) -> np.ndarray:
-        """[pair, direction, head] of some of the pairs that have a control."""
-        apart = self.apart[of].astype(np.float64)
-        return np.where(np.abs(apart) < ROUNDING, 0.0, apart)
-
-    def hit(self, direction: int, head: int) -> np.ndarray:
-        """Whether a head found each pair of the test half."""
-        byte, bit = divmod(direction * len(self.heads) + head, 8)
-        return self.kept[:, byte] >> (7 - bit) & 1
+def _notes(pairs: Pairs, examples: Examples, config: RelationsConfig) -> list[str]:
+    links = LinkCounts().with_those_of(examples, core=config.core)
+    return notes_on(links, len(pairs.relation), len(pairs.with_control), has_pos="pos" in examples.marks)
 
 
 class RelationReader:
@@ -101,196 +85,187 @@ class RelationReader:
     def __init__(self, pairs: Pairs, ids: Sequence[str], *, repeats: int = 1000, seed: int = 0) -> None:
         self.pairs = pairs
         self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
-        self.sums: list[HeadSums] = []
+        self.sums_of: list[HeadSums] = []
         """One entry per encoder."""
         self.counts: np.ndarray | float = 0.0
         """[(test, validation), R]: the pairs that were seen whole."""
         self.near: np.ndarray | float = 0.0
         """[R, direction, offset]: in how many pairs of the validation half the offset leads to the right word."""
         of_test = ~np.repeat(pairs.chooses, np.diff(pairs.starts))
-        self.test = np.flatnonzero(of_test)
-        """The pairs of the test half."""
-        self.seen = np.zeros(len(self.test), dtype=bool)
-        """Which of them were seen whole."""
-        self._place = np.cumsum(of_test) - 1  # of a pair in `test`
+        self._test = np.flatnonzero(of_test)  # the pairs of the test half
+        self._seen = np.zeros(len(self._test), dtype=bool)  # which of them were seen whole
+        self._place = np.cumsum(of_test) - 1  # of a pair in `_test`
+        self._bits: list[np.ndarray] = []  # of each encoder, the hits in these pairs
+        self._touched = np.zeros(len(pairs.control_relation), dtype=bool)  # of compared pairs: it or its control seen
+        self._others: list[TestHalf] = []  # of texts that others read
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
         """Of each layer the pairs' attention is taken; then all heads are summed at once."""
         if layer == 0:
-            self._batch = _Batch(view, self.pairs)
+            self._batch = PairBatch(view, self.pairs)
         self._batch.layers.append([self._batch.take(one) for one in maps])
         if layer + 1 == view.n_layers:
             self._add(self._batch)
             del self._batch
 
-    def _add(self, batch: _Batch) -> None:
+    def _add(self, batch: PairBatch) -> None:
         of_encoders = list(zip(*batch.layers, strict=True))
-        if not self.sums:
-            counts = [[found.shape[-1] for found, *_ in layers] for layers in of_encoders]
-            sizes = len(self.test), len(self.pairs.with_control)
-            self.sums = [HeadSums(self.resampling, of_layers, *sizes) for of_layers in counts]
+        if not self.sums_of:
+            self._begin([[found.shape[-1] for found, *_ in layers] for layers in of_encoders])
         self.counts += batch.counts
         self.near += batch.near
         places = self._place[batch.test]
-        self.seen[places] = True
-        for sums, layers in zip(self.sums, of_encoders, strict=True):
+        self._seen[places] = True
+        self._touched[batch.with_control] = self._touched[batch.controls] = True
+        for sums, bits, layers in zip(self.sums_of, self._bits, of_encoders, strict=True):
             taken = (torch.cat(parts, -1) for parts in zip(*layers, strict=True))
-            sums.kept[places] = batch.add(sums, *taken)
+            bits[places] = batch.add(sums, *taken)
+
+    def _begin(self, head_counts: Sequence[Sequence[int]]) -> None:
+        compared = len(self.pairs.control_relation)
+        self.sums_of = [HeadSums(at, self.resampling, one, compared) for at, one in enumerate(head_counts)]
+        widths = [(2 * len(one.heads) + 7) // 8 for one in self.sums_of]
+        self._bits = [memory_mapped([len(self._test), width], np.uint8) for width in widths]
+
+    @property
+    def test_half(self) -> TestHalf:
+        """The pairs of the test half that were seen whole, of these texts and of others'."""
+        at = self._test[self._seen]
+        row = np.searchsorted(self.pairs.starts, at, side="right") - 1
+        rows, sizes = np.unique(row, return_counts=True)
+        bits = tuple(one[self._seen] for one in self._bits)
+        keys = self.resampling.keys[rows]
+        own = TestHalf(self.pairs.relation[at], self.pairs.near[at], sizes, keys, bits)
+        return TestHalf.joined([*([own] if len(at) or not self._others else []), *self._others])
+
+    def sums(self, first: int = 0) -> Sums:
+        touched = np.flatnonzero(self._touched)
+        parts = {f"encoder.{one.place}": one.sums(touched) for one in self.sums_of}
+        of_pairs = Sums({"counts": np.asarray(self.counts), "near": np.asarray(self.near)})
+        heads = [one.head_counts for one in self.sums_of]
+        return Sums.of(parts | {"pairs": of_pairs, "test": self.test_half.sums()}, heads=heads)
+
+    def merge(self, other: Sums) -> None:
+        if not self.sums_of:
+            self._begin(other.facts["heads"])
+        added = other.part("pairs").arrays
+        self.counts = self.counts + added["counts"]
+        self.near = self.near + added["near"]
+        for one in self.sums_of:
+            mine = other.part(f"encoder.{one.place}")
+            one.merge(mine)
+            self._touched[mine.part("differences").arrays["touched"]] = True
+        self._others.append(TestHalf.of(other.part("test")))
 
 
 @dataclass(frozen=True)
-class _Frames:
-    """Where a batch has elements of frames."""
+class Surveyed:
+    """What is known of the whole corpus."""
 
-    mask: Tensor
-    """[row, query, key]: from a source's pieces to its target's."""
-    share: Tensor
-    """[row, pair]: what each pair has to do with the mean over its row's."""
-    has: np.ndarray
-    """[row]: whether there are any."""
+    names: tuple[str, ...]
+    has_frames: bool
+    notes: tuple[str, ...]
+    pair_row: np.ndarray
+    """[compared]: the example that a pair with a control is in."""
+    pair_number: np.ndarray
+    """[compared]: which of the example's pairs it is."""
+    relation: np.ndarray
+    """[compared]"""
+    controls: Controls
+    """An entry each; `pair` isn't a place among all pairs, but among those that are compared."""
 
+    def here(self, first: int, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, Controls]:
+        """Of the examples from `first` on, whose pairs begin at `starts`: the pairs that have a control, their places
+        among all that are compared, and the controls that lie here."""
+        last = first + len(starts) - 1
+        compared = np.flatnonzero((first <= self.pair_row) & (self.pair_row < last))
+        pairs = starts[self.pair_row[compared] - first] + self.pair_number[compared]
+        inside = np.flatnonzero((first <= self.controls.row) & (self.controls.row < last))
+        ends = [self.controls.ends[at] for at in inside.tolist()]
+        keys = self.controls.key
+        return pairs, compared, Controls(inside, self.controls.row[inside] - first, ends, keys)
 
-class _Batch:
-    """A batch's pairs, with all that doesn't depend on the maps."""
+    def sums(self) -> Sums:
+        spans = [span for ends in self.controls.ends for span in ends]
+        arrays = {
+            "pair_row": self.pair_row, "pair_number": self.pair_number, "relation": self.relation,
+            "row": self.controls.row, "keys": self.controls.key.view(np.int64),
+            "sizes": np.array([len(span) for span in spans], np.int64),
+            "words": np.array([word for span in spans for word in span], np.int64),
+        }  # fmt: skip
+        return Sums(arrays, {"names": list(self.names), "has_frames": self.has_frames, "notes": list(self.notes)})
 
-    def __init__(self, view: View, pairs: Pairs) -> None:
-        self._view, self._device = view, view.real.device
-        self.layers: list[list[tuple[Tensor, ...]]] = []  # what `take` gave, for each encoder
-        self._uniform: Uniform | None = None  # of which `_expected` are the pairs
-        width, n_names = view.word_count, len(pairs.names)
-        self._member, sizes = self._units(pairs)
-        self._spans = self._member.shape[1] > width
-        whole = ((self._member @ (view.pieces > 0).float()[..., None])[..., 0] >= sizes).cpu().numpy()  # [row, unit]
-        at, row = gathered(pairs.starts, view.rows)
-        n_words = pairs.n_words[view.rows][row][:, None]
-        ends = self._here(pairs.ends[at], n_words)
-        shown = self._shown(whole, row, ends)
-        at, row, ends = at[shown], row[shown], ends[shown]
-        self._row, self._ends = map(self._tensor, (row[:, None], ends))
-        self._read_controls(pairs, whole, at)
-
-        relation, chooses = pairs.relation[at], pairs.chooses[view.rows][row]
-        self._half = self._one_hot(chooses * n_names + relation, 2 * n_names)
-        self.counts = self._half.sum(0).reshape(2, n_names).cpu().numpy()
-        bits = (pairs.near[at][..., None] >> np.arange(len(OFFSETS)) & 1).astype(np.float32)
-        self.near = (self._half[:, n_names:].T @ self._tensor(bits).flatten(1)).cpu().numpy()
-        self.near = self.near.reshape(n_names, 2, len(OFFSETS))
-        self._kept, self.test = self._tensor(~chooses), at[~chooses]
-        self._frames = self._masks(row, ends, pairs.framed[at]) if pairs.framed.any() else None
-
-    def _read_controls(self, pairs: Pairs, whole: np.ndarray, at: np.ndarray) -> None:
-        """Which of the pairs have a control, and which controls lie in these rows."""
-        place = np.searchsorted(pairs.with_control, at)
-        compared = np.zeros(len(at), dtype=bool)
-        inside = place < len(pairs.with_control)
-        compared[inside] = pairs.with_control[place[inside]] == at[inside]
-        self._compared, self.with_control = self._tensor(compared), place[compared]
-        at, row = gathered(pairs.control_starts, self._view.rows)
-        ends = self._here(pairs.control_ends[at], pairs.n_words[self._view.rows][row][:, None])
-        assert self._shown(whole, row, ends).all(), "controls lie in texts that are read whole"
-        self._control_row, self._controls = map(self._tensor, (row[:, None], ends))
-        self.controls = pairs.control_of[at]
-        of = pairs.relation[pairs.with_control[self.controls]]
-        self._control_relation = self._one_hot(of, len(pairs.names))
-
-    def take(self, maps: LayerMaps) -> tuple[Tensor, ...]:
-        """[pair, direction, head] each: the most attended other word, and the excess in the pair; the same of the
-        controls here; where there are frames, also [row, head]: the most attention between two pieces."""
-        words, between = self._of_units(maps.between_words)
-        if maps.uniform is not self._uniform:
-            assert maps.uniform is not None
-            self._uniform, (_, alike) = maps.uniform, self._of_units(maps.uniform.between_words)
-            self._expected = self._of_pairs(alike)
-        excess = (got - alike for got, alike in zip(self._of_pairs(between), self._expected, strict=True))
-        true, control = (one.where(one.abs() >= ROUNDING, 0) for one in excess)
-        if self._spans:
-            words = words * (1 - self._member.transpose(1, 2))[..., None]  # to other words only
-        found = most_attended(words).flatten(0, 1)[self._row * words.shape[2] + self._ends]
-        return found, true, control, *self._maxima(maps)
-
-    def add(
-        self, sums: HeadSums, found: Tensor, true: Tensor, control: Tensor, maxima: Tensor | None = None
-    ) -> np.ndarray:
-        """Take in what all heads gave; the shapes are those of `take`. Returns the test half's hits, as bits."""
-        others = self._ends.flip(1)[..., None]
-        hits = self._member[self._row[..., None], others, found.clamp_min(0)] * (found != NO_WORD)
-        shape = (2, self._half.shape[1] // 2, *hits.shape[1:])
-        sums.hits += self._summed(self._half, hits).reshape(shape)
-        sums.control += self._summed(self._control_relation, control).reshape(shape[1:])
-        sums.apart[self.with_control] += true[self._compared].cpu().numpy()
-        sums.apart[self.controls] -= control.cpu().numpy()
-        if maxima is not None and self._frames is not None:
-            of_rows = (self._frames.share @ true[:, 0]).double(), maxima.double()
-            sums.scores.add(self._view.rows, torch.stack(of_rows, 1).cpu().numpy(), self._frames.has)
-        return np.packbits((hits > 0)[self._kept].flatten(1).cpu().numpy(), axis=1)
-
-    def _of_units(self, words: Tensor) -> tuple[Tensor, Tensor]:
-        """[row, word, from unit, head] and [row, to unit, from unit, head] of [row, to, from, head]: from a span, the
-        mean over its words; to it, their sum."""
-        if not self._spans:
-            return words, words
-        share = self._member / self._member.sum(-1, keepdim=True).clamp_min(1)
-        words = share[:, None] @ words
-        return words, (self._member @ words.flatten(2)).unflatten(2, words.shape[2:])
-
-    def _of_pairs(self, between: Tensor) -> tuple[Tensor, Tensor]:
-        """[pair, direction, head] and the same of the controls here: from each end to the other."""
-        units, flat = between.shape[1], between.flatten(0, 2)
-        pairs, controls = (
-            flat[(row * units + ends.flip(1)) * units + ends]
-            for row, ends in ((self._row, self._ends), (self._control_row, self._controls))
+    @classmethod
+    def of(cls, sums: Sums) -> Surveyed:
+        held = sums.arrays
+        spans: list[Span] = [tuple(one.tolist()) for one in np.split(held["words"], np.cumsum(held["sizes"])[:-1])]
+        ends = list(zip(spans[::2], spans[1::2], strict=True)) if len(held["row"]) else []
+        controls = Controls(np.arange(len(ends)), held["row"], ends, held["keys"].view(np.uint64))
+        return cls(
+            names=tuple(sums.facts["names"]),
+            has_frames=sums.facts["has_frames"],
+            notes=tuple(sums.facts["notes"]),
+            pair_row=held["pair_row"],
+            pair_number=held["pair_number"],
+            relation=held["relation"],
+            controls=controls,
         )
-        return pairs, controls
 
-    def _maxima(self, maps: LayerMaps) -> tuple[Tensor, ...]:
-        """The most attention from any piece of an element to any piece of its target: the score of Kovaleva et al."""
-        if self._frames is None:
-            return ()
-        return ((maps.maps * self._frames.mask[:, None]).flatten(2).amax(-1),)
 
-    def _masks(self, row: np.ndarray, ends: np.ndarray, linked: np.ndarray) -> _Frames:
-        pieces = self._member @ self._view.in_word.transpose(1, 2)  # [row, unit, token]
-        n, of = len(self._view.rows), self._tensor(row[linked])
-        source, target = (pieces[of, self._tensor(ends[linked, end])] for end in (0, 1))
-        pairs = source[:, :, None] * target[:, None]
-        mask = pairs.new_zeros(n, *pairs.shape[1:]).index_add_(0, of, pairs)
-        counts = np.bincount(row[linked], minlength=n)
-        share = self._one_hot(row, n).T * self._tensor(linked) / self._tensor(np.maximum(counts, 1))[:, None]
-        return _Frames((mask > 0).float(), share.float(), (counts > 0).astype(float))
+def survey(models: Sequence[Encoder], windows: Iterable[tuple[int, Examples]], config: RelationsConfig) -> Sums:
+    """Go through the corpus, a window of texts after the other, each with the place of its first."""
+    names, pairs, framed = set[str](), 0, False
+    links, drawn, has_pos = LinkCounts(), _Drawn(config.seed), False
+    for first, some in windows:
+        need_relations(some)
+        for row in range(len(some)):
+            for name, *_, frame in annotated(some, row, config.subtypes, config.core):
+                names.add(name)
+                pairs, framed = pairs + 1, framed or frame
+        links = links.with_those_of(some, core=config.core)
+        has_pos = "pos" in some.marks
+        drawn.add(first, some)
+    refuse_none(pairs, links.notes())
+    rows, examples = drawn.found()
+    pieces = pieces_of_words(models[0].tokenizer, examples, min(one.max_length for one in models))
+    found = [list(annotated(examples, row, config.subtypes, config.core)) for row in range(len(examples))]
+    controls = matched_controls(found, examples, pieces, seed=config.seed)
+    starts = np.cumsum([0, *map(len, found)])
+    at = np.searchsorted(starts, controls.pair, side="right") - 1
+    known = {name: number for number, name in enumerate(sorted(names))}
+    relation = [known[found[row][number][0]] for row, number in zip(at, controls.pair - starts[at], strict=True)]
+    return Surveyed(
+        names=tuple(known),
+        has_frames=framed,
+        notes=tuple(notes_on(links, pairs, len(controls.pair), has_pos=has_pos)),
+        pair_row=rows[at],
+        pair_number=controls.pair - starts[at],
+        relation=np.array(relation, np.int64),
+        controls=Controls(np.arange(len(at)), rows[controls.row], controls.ends, controls.key),
+    ).sums()
 
-    def _units(self, pairs: Pairs) -> tuple[Tensor, Tensor]:
-        """[row, unit, word]: 1 where the word is in the unit; and [row, unit]: how many words the unit has."""
-        rows, width = self._view.rows, self._view.word_count
-        member = torch.eye(width, device=self._device).expand(len(rows), width, width)
-        sizes = torch.ones(len(rows), width, device=self._device)
-        spans, row = gathered(pairs.span_starts, rows)
-        if not len(spans):
-            return member, sizes
-        number = spans - pairs.span_starts[rows][row]
-        at, span = gathered(pairs.word_starts, spans)
-        words = pairs.span_words[at]
-        span, words = span[words < width], words[words < width]
-        more = np.zeros((len(rows), number.max() + 1, width), dtype=np.float32)
-        more[row[span], number[span], words] = 1
-        more_sizes = np.ones(more.shape[:2], dtype=np.float32)
-        more_sizes[row, number] = np.diff(pairs.word_starts)[spans]
-        return torch.cat([member, self._tensor(more)], 1), torch.cat([sizes, self._tensor(more_sizes)], 1)
 
-    def _here(self, units: np.ndarray, n_words: np.ndarray) -> np.ndarray:
-        """Units as this batch counts them: spans after the words of the longest text."""
-        width = self._view.word_count
-        return np.where(units >= n_words, units - n_words + width, np.where(units < width, units, NONE))
+class _Drawn:
+    """The sentences in which controls are looked for: those of the smallest hashes, as far as texts have come."""
 
-    def _shown(self, whole: np.ndarray, row: np.ndarray, units: np.ndarray) -> np.ndarray:
-        inside = (units >= 0) & (units < whole.shape[1])
-        return (inside & whole[row[:, None], np.where(inside, units, 0)]).all(1)
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._parts: list[tuple[np.ndarray, np.ndarray, Examples]] = []  # hashes, places, the examples
 
-    def _tensor(self, values: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
+    def add(self, first: int, some: Examples) -> None:
+        hashes = mixed(hashed_texts(some.text, self._seed), SAMPLE)
+        self._parts.append((hashes, first + np.arange(len(some)), some))
+        least = np.unique(np.concatenate([hashes for hashes, *_ in self._parts]))[:SENTENCES][-1]
+        self._parts = [part for one in self._parts if len((part := _under(one, least))[0])]
 
-    def _one_hot(self, values: np.ndarray, width: int) -> Tensor:
-        return one_hot(self._tensor(values.astype(np.int64)), width).float()
+    def found(self) -> tuple[np.ndarray, Examples]:
+        """Their places in the corpus, and the sentences."""
+        return np.concatenate([rows for _, rows, _ in self._parts]), Examples.joined([one for *_, one in self._parts])
 
-    def _summed(self, of: Tensor, values: Tensor) -> np.ndarray:
-        """The sums over pairs for each column of a one-hot."""
-        return (of.T @ values.flatten(1)).double().cpu().numpy()
+
+def _under(
+    part: tuple[np.ndarray, np.ndarray, Examples], least: np.uint64
+) -> tuple[np.ndarray, np.ndarray, Examples]:
+    hashes, rows, examples = part
+    kept = np.flatnonzero(hashes <= least)
+    return part if len(kept) == len(rows) else (hashes[kept], rows[kept], examples.take(kept))

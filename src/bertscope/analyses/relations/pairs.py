@@ -6,8 +6,9 @@ Everything is in flat arrays, a pair an entry, in the examples' order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT, Examples, Link
 from bertscope.core.hashing import hashed_texts, mixed, to_unit
 
+if TYPE_CHECKING:
+    from bertscope.analyses.relations.measure import Surveyed
+
 OFFSETS = np.array([sign * far for far in range(1, 11) for sign in (-1, 1)])
 """Fixed offsets that a pair may be told by, the nearest first: of equally good ones the first is chosen."""
 NONE = -1
@@ -25,11 +29,11 @@ _HALF = np.uint64(2**32)  # apart from the numbers of resamples
 
 @dataclass(frozen=True)
 class Pairs:
-    """Every pair of a corpus. A source is a dependent or a frame's element, a target its governor or what evokes
+    """Every pair of some texts. A source is a dependent or a frame's element, a target its governor or what evokes
     the frame."""
 
     names: tuple[str, ...]
-    """The relations."""
+    """The relations; of a part of a corpus, those of the whole."""
     starts: np.ndarray
     """Where each example's pairs begin, and the last one's end."""
     relation: np.ndarray
@@ -37,12 +41,16 @@ class Pairs:
     """[pair, 2]: source and target, as units."""
     with_control: np.ndarray
     """The pairs that have a control (see `controls.py`)."""
+    compared: np.ndarray
+    """Their places among all pairs of the corpus that have one."""
+    control_relation: np.ndarray
+    """Of each of these, its relation."""
     control_keys: np.ndarray
-    """Their own numbers, uint64."""
+    """Of each of these, a number of its own, uint64."""
     control_starts: np.ndarray
     """Where the controls that lie in each example begin, and the last one's end."""
     control_of: np.ndarray
-    """[control]: whose it is, as a place in `with_control`."""
+    """[control]: whose it is, as a place among all that have one."""
     control_ends: np.ndarray
     """[control, 2]: its source and target, as units."""
     near: np.ndarray
@@ -50,6 +58,8 @@ class Pairs:
     source. A span is left from its nearer end."""
     framed: np.ndarray
     """Whether it is a frame's element, not the tree's or own annotation's."""
+    has_frames: bool
+    """Whether any of the corpus is."""
     span_starts: np.ndarray
     """Where each example's spans begin in `word_starts`, and the last one's end."""
     word_starts: np.ndarray
@@ -78,26 +88,33 @@ def collect_pairs(
     core: bool = True,
     validation_share: float = 0.5,
     seed: int = 0,
+    surveyed: Surveyed | None = None,
+    first: int = 0,
 ) -> Pairs:
     """The pairs that the trees and the links of a corpus tell.
 
     pieces     of each word of the corpus the number of its tokens, 0 in a text that isn't read
     subtypes   keep `nsubj:pass` apart from `nsubj`
     core       leave out a frame's elements that aren't core
+    surveyed   of a part of a corpus: what is known of the whole, in which it begins with the `first` example
     """
     need_relations(examples)
     assert examples.words is not None
-    found = [list(_annotated(examples, row, subtypes, core)) for row in range(len(examples))]
-    if not any(found):
-        why = "".join(f" ({note})" for note in links_left_out(examples, core=core))
-        raise UserError(f"no word of these texts stands in a relation to another{why}; check the annotation")
-    names = {name: at for at, name in enumerate(sorted({pair[0] for pairs in found for pair in pairs}))}
+    found = [list(annotated(examples, row, subtypes, core)) for row in range(len(examples))]
     starts = np.cumsum([0, *map(len, found)])
-    controls = matched_controls(found, examples, pieces, seed=seed)
+    if surveyed is None:
+        refuse_none(starts[-1], LinkCounts().with_those_of(examples, core=core).notes())
+        listed = sorted({pair[0] for pairs in found for pair in pairs})
+        controls = matched_controls(found, examples, pieces, seed=seed)
+        with_control, compared = controls.pair, np.arange(len(controls.pair))
+        controls = replace(controls, pair=compared)
+    else:
+        listed = [*surveyed.names]
+        with_control, compared, controls = surveyed.here(first, starts)
+    names = {name: at for at, name in enumerate(listed)}
     units = [_Units(len(words)) for words in examples.words]
-    flat = np.array(
-        [_numbers(pair, names, units[row]) for row, pairs in enumerate(found) for pair in pairs], dtype=np.int32
-    )
+    numbers = [_numbers(pair, names, units[row]) for row, pairs in enumerate(found) for pair in pairs]
+    flat = np.array(numbers, dtype=np.int32).reshape(-1, 6)
     placed = [
         (units[row][source], units[row][target])
         for row, (source, target) in zip(controls.row.tolist(), controls.ends, strict=True)
@@ -111,38 +128,55 @@ def collect_pairs(
         ends=flat[:, 1:3],
         near=flat[:, 3:5],
         framed=flat[:, 5].astype(bool),
-        with_control=controls.pair,
+        has_frames=bool(flat[:, 5].any()) if surveyed is None else surveyed.has_frames,
+        with_control=with_control,
+        compared=compared,
+        control_relation=flat[with_control, 0] if surveyed is None else surveyed.relation,
         control_keys=controls.key,
         control_starts=np.searchsorted(controls.row[by_row], np.arange(len(examples) + 1)),
-        control_of=by_row,
+        control_of=controls.pair[by_row],
         control_ends=np.array(placed, dtype=np.int32).reshape(-1, 2)[by_row],
         span_starts=np.cumsum([0, *map(len, spans)]),
         word_starts=np.cumsum([0, *(len(words) for units in spans for words in units)]),
         span_words=np.array([word for units in spans for words in units for word in words], dtype=np.int64),
-        n_words=np.array([len(words) for words in examples.words]),
+        n_words=np.array([len(words) for words in examples.words], dtype=np.int64),
         chooses=to_unit(mixed(hashed_texts(examples.text, seed), _HALF)) < validation_share,
     )
 
 
-def links_left_out(examples: Examples, *, core: bool = True) -> list[str]:
-    """Notes on links that make no pairs."""
-    links = [link for row in examples.links or () for link in row]
-    reasons = {
-        "have a word at both ends": sum(_overlap(link) for link in links),
-        "aren't core": sum(core and not link.core for link in links),
-    }
-    return [f"{count:,} of {len(links):,} links {why}: left out" for why, count in reasons.items() if count]
+def refuse_none(pairs: int, left_out: Sequence[str]) -> None:
+    """Refuse a corpus without a pair, with why it has none."""
+    if not pairs:
+        why = "".join(f" ({note})" for note in left_out)
+        raise UserError(f"no word of these texts stands in a relation to another{why}; check the annotation")
 
 
-def notes_on(pairs: Pairs, examples: Examples, *, core: bool = True) -> list[str]:
+@dataclass(frozen=True)
+class LinkCounts:
+    """How many links make no pairs."""
+
+    links: int = 0
+    overlap: int = 0
+    not_core: int = 0
+
+    def with_those_of(self, examples: Examples, *, core: bool = True) -> LinkCounts:
+        links = [link for row in examples.links or () for link in row]
+        not_core = sum(core and not link.core for link in links)
+        return LinkCounts(self.links + len(links), self.overlap + sum(map(_overlap, links)), self.not_core + not_core)
+
+    def notes(self) -> list[str]:
+        reasons = {"have a word at both ends": self.overlap, "aren't core": self.not_core}
+        return [f"{count:,} of {self.links:,} links {why}: left out" for why, count in reasons.items() if count]
+
+
+def notes_on(links: LinkCounts, pairs: int, compared: int, *, has_pos: bool) -> list[str]:
     """Notes on links that make no pairs, on how many pairs are compared with a control, and on what that is like."""
-    n, compared = len(pairs.relation), len(pairs.with_control)
-    told = links_left_out(examples, core=core)
+    told = links.notes()
     told += [
-        f"{compared:,} of {n:,} pairs are compared with a control pair: the same distance, parts of speech and "
+        f"{compared:,} of {pairs:,} pairs are compared with a control pair: the same distance, parts of speech and "
         "numbers of pieces, no punctuation; of each relation at most one pair of a sentence"
     ]
-    if "pos" not in examples.marks:
+    if not has_pos:
         told.append("the corpus has no parts of speech: control pairs may be of other ones")
     return told
 
@@ -158,7 +192,7 @@ def _numbers(pair: Pair, names: Mapping[str, int], units: _Units) -> tuple[int, 
     return names[name], units[source], units[target], _near(source, target), _near(target, source), framed
 
 
-def _annotated(examples: Examples, row: int, subtypes: bool, core: bool) -> Iterator[Pair]:
+def annotated(examples: Examples, row: int, subtypes: bool, core: bool) -> Iterator[Pair]:
     """An example's pairs: those of its tree, then those of its links."""
     if examples.governors is not None:
         governors = examples.governors[row]

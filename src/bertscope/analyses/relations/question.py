@@ -88,6 +88,8 @@ relations = Question(
     compared="the share of relations in which the best head beats the best fixed offset",
     check=lambda examples, config: need_relations(examples),
     shares_pass=True,
+    sharding="sums",
+    surveys=True,
     card=(
         HeadFact(
             "heads", "test_accuracy", "accuracy for the relation", by=("checkpoint",),

@@ -54,13 +54,13 @@ def relations_result(
 ) -> Result:
     """What the reader found of these models, in the order in which they were read; `notes` are the corpus's."""
     keys = list(models)
-    known, twins = reader.sums[: len(keys)], reader.sums[len(keys) :]
+    known, twins = reader.sums_of[: len(keys)], reader.sums_of[len(keys) :]
     best = best_heads(reader, keys, known, config.least, null=config.null)
     of_twins = best_heads(reader, keys, twins, config.least).table if twins else None
     if of_twins is not None:
         best.table["random_weights"] = of_twins["accuracy"]
-    of_heads = beyond_twins([heads_table(reader, sums, config.least) for sums in reader.sums], len(keys))
-    framed = reader.sums if reader.pairs.framed.any() else ()
+    of_heads = beyond_twins([heads_table(reader, sums, config.least) for sums in reader.sums_of], len(keys))
+    framed = reader.sums_of if reader.pairs.has_frames else ()
     of_frames = beyond_twins([frames_table(reader, sums) for sums in framed], len(keys))
     tables = {"best": best.table, "heads": side_by_side_tables(of_heads, keys), "compared": best.compared}
     frames = None
@@ -82,7 +82,7 @@ def _null_panel(reader: RelationReader, best: Best, models: Sequence[str], least
     """The families of tests that are corrected together: the heads of a relation, those for frames, and the best
     heads of all relations against offsets."""
     found: dict[Hashable, np.ndarray] = {}
-    for model, sums, beaten in zip(models, reader.sums, best.by_chance, strict=False):
+    for model, sums, beaten in zip(models, reader.sums_of, best.by_chance, strict=False):
         found[model, "best", ""] = beaten
         for relation, counts in found_by_chance(reader, sums, least):
             found[model, "heads" if relation else "frames", relation] = counts

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from bertscope.analyses.attention.pass_part import PassPart
+from bertscope.analyses.shards.joining import read_over
 from bertscope.core.examples import Examples
 from bertscope.core.progress import progress
 from bertscope.core.question import Question
-from bertscope.core.result import Result
 from bertscope.core.sums import Sums
-from bertscope.data.streamed import Division, StreamedTexts
+from bertscope.data.division import Division
+from bertscope.data.streamed import StreamedTexts
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Passed
 
@@ -36,17 +37,18 @@ def gather(
     models: Sequence[Encoder],
     corpus: StreamedTexts,
     division: Division,
-    shard: int,
-    of: int,
+    windows: range,
+    survey: Sums | None,
+    told: str,
 ) -> Sums:
-    """What a question keeps of one of so many shards. A corpus of few windows may have shards without any."""
+    """What a question keeps of some windows: of none, where a corpus has fewer than shards. `told` says which they
+    are."""
     given = {**_named(question, models), "config": config}
     about = {"name": division.name, "notes": list(division.notes)}
-    whole = _reader(_part(question, given, Examples((), ())))
-    windows, read = division.windows(shard, of), Passed(0, 0)
-    with progress(f"shard {shard} of {of}", len(windows)) as bar:
+    whole, read = _reader(_part(question, given, Examples((), ()), survey)), Passed(0, 0)
+    with progress(told, len(windows)) as bar:
         for first, texts in corpus.read(division, windows):
-            part = _part(question, given, texts)
+            part = _part(question, given, texts, survey, first)
             read = _together(read, part.read(part.encoders, part.reader))
             whole.merge(_reader(part).sums(first))
             bar.advance()
@@ -55,12 +57,14 @@ def gather(
     return Sums.of(kept, **about, **facts)
 
 
-def added_up(question: Question, opened: Mapping[str, Any]) -> Result:
+def added_up(question: Question, opened: Mapping[str, Any]) -> Any:
     """The answer from the sums of all shards, in their order; one shard's are held at a time."""
-    given = {name: value for name, value in opened.items() if name != "sums"}
+    if question.sharding == "states":
+        return read_over(question, opened)
+    given = {name: value for name, value in opened.items() if name not in question.of_shards}
     first = Sums.load(opened["sums"][0])
     texts = Examples((), (), name=first.facts["name"], notes=tuple(first.facts["notes"]))
-    whole, read = _part(question, given, texts), Passed(0, 0)
+    whole, read = _part(question, given, texts, opened.get("survey")), Passed(0, 0)
     for sums in map(Sums.load, opened["sums"]):
         read = _together(read, Passed(*(sums.facts[name] for name in ("texts", "truncated", "left_out"))))
         if sums.facts["texts"]:
@@ -72,10 +76,14 @@ def _reader(part: PassPart) -> AddingReader:
     return cast(AddingReader, part.reader)
 
 
-def _part(question: Question, given: Mapping[str, Any], texts: Examples) -> PassPart:
-    """The question's part in a pass over these texts; over none it is where others' sums are added."""
+def _part(
+    question: Question, given: Mapping[str, Any], texts: Examples, survey: Sums | None, first: int = 0
+) -> PassPart:
+    """The question's part in a pass over these texts; over none it is where others' sums are added. Who surveys the
+    corpus is told what was found, and where the texts begin in it."""
     assert question.reads is not None
-    return question.part(**{**given, question.reads: texts})
+    known = {"surveyed": survey, "first": first} if question.surveys else {}
+    return question.part(**{**given, question.reads: texts}, **known)
 
 
 def _named(question: Question, models: Sequence[Encoder]) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from bertscope.core.question import Input, Question
 
 if TYPE_CHECKING:
     from bertscope.core.result import Result
-    from bertscope.data.streamed import Division, StreamedTexts
+    from bertscope.data.division import Division
+    from bertscope.data.streamed import StreamedTexts
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from bertscope.core.question import MODELS, Input, Question
 if TYPE_CHECKING:
     from bertscope.core.result import Result
     from bertscope.core.sums import Sums
-    from bertscope.data.streamed import Division, StreamedTexts
+    from bertscope.data.division import Division
+    from bertscope.data.streamed import StreamedTexts
     from bertscope.models.encoder import Encoder
 
 
@@ -47,9 +48,10 @@ sums = Question(
     __name__,
     """Some whole windows of the texts are read, and what the question's reader adds up over texts is kept: counts,
     sums in the sample itself and in each resample, and the maps to look at. A text's weight in a resample is a hash
-    of its id, so the sums of all shards, added, are those of one pass.""",
+    of its id, so the sums of all shards, added, are those of one pass. Of a question about hidden states, these.""",
     config=SumsConfig,
     inputs={"models": MODELS, "corpus": Input("corpus"), "division": Input("division")},
+    optional={"survey": Input("survey")},
     version=1,
     main="texts",
     cite="Chamandy et al. 2012, Estimating Uncertainty for Massive Data Streams",
@@ -60,7 +62,6 @@ sums = Question(
 
 @dataclass(frozen=True)
 class Summed:
-    sums: Sums
     result: Result
 
 
@@ -70,16 +71,23 @@ def measure(
     division: Division,
     config: SumsConfig,
     *,
+    survey: Sums | None = None,
     out: Path,
     resume: bool = True,
 ) -> Summed:
     from bertscope.analyses.shards.adding import gather
+    from bertscope.analyses.shards.joining import keep_states
     from bertscope.core.model_record import records
 
     question = registry.find(config.question)
     settings: Any = configs.from_json(question.config, config.settings)
-    found = gather(question, settings, models, corpus, division, config.shard, config.total)
-    found.save(out)
+    windows = division.windows(config.shard, config.total)
+    if question.sharding == "states":
+        texts = keep_states(question, settings, models[0], corpus, division, windows, out, resume)
+    else:
+        told = f"shard {config.shard} of {config.total}"
+        found = gather(question, settings, models, corpus, division, windows, survey, told)
+        found.save(out)
+        texts = found.facts["texts"]
     shard = {"task": division.name, "question": config.question, "shard": f"{config.shard} of {config.total}"}
-    result = sums.result(headline=[Number("texts", found.facts["texts"])], models=records([*models]), subject=shard)
-    return Summed(found, result)
+    return Summed(sums.result(headline=[Number("texts", texts)], models=records([*models]), subject=shard))

@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import torch
 
-from bertscope.analyses.occurrences import common_words, owners
+from bertscope.analyses.occurrences import Windows, common_words, owners
 from bertscope.analyses.similarity.question import SimilarityConfig
 from bertscope.analyses.similarity.result import (
     CKA,
@@ -27,11 +27,12 @@ from bertscope.analyses.similarity.rsa_cka import cka, plain_cosine, procrustes,
 from bertscope.analyses.state_inputs import Given, open_in_turn, open_states
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.model_record import by_key
 from bertscope.core.resampling import group_bounds
 from bertscope.core.result import Result
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import best_device, full_precision
-from bertscope.models.states_store import StatesStore
+from bertscope.models.states_store import StatesStore, joined
 
 _FEWEST = 50  # words: fewer say nothing
 _HALVINGS = 4  # of the sample, to see how the value settles
@@ -56,6 +57,19 @@ def measure(
         texts.append(against)
         _refuse_other(*stores)
     corpora = [Corpus(*named, config.seed) for named in zip(_corpus_names(texts), stores, texts, strict=True)]
+    return _measured(corpora, config)
+
+
+def of_shards(
+    shards: Sequence[Sequence[StatesStore]], about: Examples, windows: Windows, config: SimilarityConfig
+) -> Result:
+    """The same of states that lie in shards: the same words are sampled, whichever files they are in."""
+    stores = by_key([joined(each) for each in shards])
+    (name,) = _corpus_names([about])
+    return _measured([Corpus(name, stores, about, config.seed, windows)], config)
+
+
+def _measured(corpora: list[Corpus], config: SimilarityConfig) -> Result:
     _refuse_few(corpora)
     first = corpora[0]
     with full_precision():
@@ -94,12 +108,15 @@ class Corpus:
     stores: dict[str, StatesStore]
     """By checkpoint."""
     examples: Examples
+    """The texts, or nothing but their name and notes."""
     seed: int
+    windows: Windows | None = None
+    """The texts, where they aren't held."""
 
     @cached_property
     def words(self) -> np.ndarray:
         """[checkpoint, word]: the rows of the words that all have, in a random order."""
-        return common_words(self.stores, self.examples, self.seed)
+        return common_words(self.stores, self.windows or self.examples, self.seed)
 
     def size(self, most: int) -> int:
         """How many words are compared: so many, or all there are."""

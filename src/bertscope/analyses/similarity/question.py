@@ -61,6 +61,7 @@ similarity = Question(
     "Similarity of Neural Network Representations Revisited; Song et al. 2012 (unbiased HSIC); Murphy et al. 2024 "
     "(debiased CKA); Ding et al. 2021 (Procrustes)",
     plan=plan,
+    sharding="states",
     numbers={
         "rsa_last_layer": "RSA, last layer ({layer})",
         "rsa_mean": "RSA, mean",

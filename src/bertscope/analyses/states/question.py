@@ -39,6 +39,7 @@ states = Question(
     main="vectors",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
     keeps="states",
+    sharding="states",
     numbers={"vectors": "vectors", "layers": "layers", "megabytes": "megabytes"},
 )
 

@@ -1,0 +1,276 @@
+"""A batch's pairs, what each head's attention says of them, and what is kept of that, to be stored and added to.
+
+Of the test half the hits themselves are kept, a bit for each pair, head and direction (36 bytes a word for 144 heads,
+less than its annotation takes): which of them matter is known only when the validation half has chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from bertscope.analyses.attention.between_words import most_attended
+from bertscope.analyses.attention.maps import LayerMaps, View
+from bertscope.analyses.attention.uniform import Uniform
+from bertscope.analyses.relations.pairs import NONE, OFFSETS, Pairs, gathered
+from bertscope.core.memory_mapped import memory_mapped
+from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.sums import Sums
+from bertscope.core.units import every, heads_of_layers
+from bertscope.models.words import NO_WORD
+
+ROUNDING = 1e-6
+"""Less attention than this is none: where a head does the same in all pairs, tests would find the last digits."""
+
+
+class HeadSums:
+    """What is kept of one encoder: sums over pairs, the heads of all layers side by side.
+
+    R relations; directions to target, to source.
+    """
+
+    def __init__(self, place: int, resampling: Resampling, head_counts: Sequence[int], n_compared: int) -> None:
+        self.place, self.head_counts = place, list(head_counts)
+        """Which of the encoders it is, and how many heads its layers have."""
+        self.heads = every("head", head_counts)
+        self.layers = heads_of_layers(head_counts)
+        self.scores = RunningMean(resampling)
+        """[(excess, the most attention between two pieces), head]: from frames' elements to what evokes them."""
+        self.apart = memory_mapped([n_compared, 2, len(self.heads)], np.float32)
+        """[pair that has a control, direction, head]: excess in the pair minus that in its control."""
+        self.hits: np.ndarray | float = 0.0
+        """[(test, validation), R, direction, head]: the most attended other word was the right one."""
+        self.control: np.ndarray | float = 0.0
+        """[R, direction, head]: the sum of the excess in the controls."""
+
+    def differences(self, of: np.ndarray) -> np.ndarray:
+        """[pair, direction, head] of some of the pairs that have a control."""
+        apart = self.apart[of].astype(np.float64)
+        return np.where(np.abs(apart) < ROUNDING, 0.0, apart)
+
+    def sums(self, touched: np.ndarray) -> Sums:
+        """Of differences, those that are known in part, or wholly: a pair or its control was read."""
+        added = {"hits": np.asarray(self.hits), "control": np.asarray(self.control)}
+        apart = {"touched": touched, "apart": self.apart[touched]}
+        return Sums.of({"scores": self.scores.sums(), "added": Sums(added), "differences": Sums(apart)})
+
+    def merge(self, other: Sums) -> None:
+        added, differences = other.part("added").arrays, other.part("differences").arrays
+        self.hits = self.hits + added["hits"]
+        self.control = self.control + added["control"]
+        self.apart[differences["touched"]] += differences["apart"]
+        self.scores.merge(other.part("scores"))
+
+
+@dataclass(frozen=True)
+class TestHalf:
+    """The pairs of the test half that were seen whole, sentence by sentence."""
+
+    __test__ = False  # it isn't one of pytest's
+
+    relation: np.ndarray
+    """[pair]"""
+    near: np.ndarray
+    """[pair, 2]: see `Pairs.near`."""
+    sizes: np.ndarray
+    """[sentence]: how many pairs each has; at least one."""
+    keys: np.ndarray
+    """[sentence]: the numbers that decide which resamples it is in, uint64."""
+    bits: tuple[np.ndarray, ...]
+    """Of each encoder [pair, bits of direction x head]: whether the head found the pair."""
+
+    @cached_property
+    def sentence(self) -> np.ndarray:
+        """[pair]: whose it is."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def hit(self, encoder: HeadSums, direction: int, head: int) -> np.ndarray:
+        """Whether a head found each pair."""
+        byte, bit = divmod(direction * len(encoder.heads) + head, 8)
+        return self.bits[encoder.place][:, byte] >> (7 - bit) & 1
+
+    @classmethod
+    def joined(cls, parts: Sequence[TestHalf]) -> TestHalf:
+        """Those of texts that come one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            relation=np.concatenate([one.relation for one in parts]),
+            near=np.concatenate([one.near for one in parts]),
+            sizes=np.concatenate([one.sizes for one in parts]),
+            keys=np.concatenate([one.keys for one in parts]),
+            bits=tuple(map(np.concatenate, zip(*(one.bits for one in parts), strict=True))),
+        )
+
+    def sums(self) -> Sums:
+        named = {"relation": self.relation, "near": self.near, "sizes": self.sizes, "keys": self.keys.view(np.int64)}
+        return Sums(named | {f"bits.{place}": one for place, one in enumerate(self.bits)})
+
+    @classmethod
+    def of(cls, sums: Sums) -> TestHalf:
+        held = sums.arrays
+        bits = tuple(held[f"bits.{place}"] for place in range(sum(name.startswith("bits.") for name in held)))
+        return cls(held["relation"], held["near"], held["sizes"], held["keys"].view(np.uint64), bits)
+
+
+@dataclass(frozen=True)
+class _Frames:
+    """Where a batch has elements of frames."""
+
+    mask: Tensor
+    """[row, query, key]: from a source's pieces to its target's."""
+    share: Tensor
+    """[row, pair]: what each pair has to do with the mean over its row's."""
+    has: np.ndarray
+    """[row]: whether there are any."""
+
+
+class PairBatch:
+    """A batch's pairs, with all that doesn't depend on the maps."""
+
+    def __init__(self, view: View, pairs: Pairs) -> None:
+        self._view, self._device = view, view.real.device
+        self.layers: list[list[tuple[Tensor, ...]]] = []  # what `take` gave, for each encoder
+        self._uniform: Uniform | None = None  # of which `_expected` are the pairs
+        width, n_names = view.word_count, len(pairs.names)
+        self._member, sizes = self._units(pairs)
+        self._spans = self._member.shape[1] > width
+        whole = ((self._member @ (view.pieces > 0).float()[..., None])[..., 0] >= sizes).cpu().numpy()  # [row, unit]
+        at, row = gathered(pairs.starts, view.rows)
+        n_words = pairs.n_words[view.rows][row][:, None]
+        ends = self._here(pairs.ends[at], n_words)
+        shown = self._shown(whole, row, ends)
+        at, row, ends = at[shown], row[shown], ends[shown]
+        self._row, self._ends = map(self._tensor, (row[:, None], ends))
+        self._read_controls(pairs, whole, at)
+
+        relation, chooses = pairs.relation[at], pairs.chooses[view.rows][row]
+        self._half = self._one_hot(chooses * n_names + relation, 2 * n_names)
+        self.counts = self._half.sum(0).reshape(2, n_names).cpu().numpy()
+        bits = (pairs.near[at][..., None] >> np.arange(len(OFFSETS)) & 1).astype(np.float32)
+        self.near = (self._half[:, n_names:].T @ self._tensor(bits).flatten(1)).cpu().numpy()
+        self.near = self.near.reshape(n_names, 2, len(OFFSETS))
+        self._kept, self.test = self._tensor(~chooses), at[~chooses]
+        self._frames = self._masks(row, ends, pairs.framed[at]) if pairs.framed.any() else None
+
+    def _read_controls(self, pairs: Pairs, whole: np.ndarray, at: np.ndarray) -> None:
+        """Which of the pairs have a control, and which controls lie in these rows."""
+        place = np.searchsorted(pairs.with_control, at)
+        compared = np.zeros(len(at), dtype=bool)
+        inside = place < len(pairs.with_control)
+        compared[inside] = pairs.with_control[place[inside]] == at[inside]
+        self._compared, self.with_control = self._tensor(compared), pairs.compared[place[compared]]
+        at, row = gathered(pairs.control_starts, self._view.rows)
+        ends = self._here(pairs.control_ends[at], pairs.n_words[self._view.rows][row][:, None])
+        assert self._shown(whole, row, ends).all(), "controls lie in texts that are read whole"
+        self._control_row, self._controls = map(self._tensor, (row[:, None], ends))
+        self.controls = pairs.control_of[at]
+        self._control_relation = self._one_hot(pairs.control_relation[self.controls], len(pairs.names))
+
+    def take(self, maps: LayerMaps) -> tuple[Tensor, ...]:
+        """[pair, direction, head] each: the most attended other word, and the excess in the pair; the same of the
+        controls here; where there are frames, also [row, head]: the most attention between two pieces."""
+        words, between = self._of_units(maps.between_words)
+        if maps.uniform is not self._uniform:
+            assert maps.uniform is not None
+            self._uniform, (_, alike) = maps.uniform, self._of_units(maps.uniform.between_words)
+            self._expected = self._of_pairs(alike)
+        excess = (got - alike for got, alike in zip(self._of_pairs(between), self._expected, strict=True))
+        true, control = (one.where(one.abs() >= ROUNDING, 0) for one in excess)
+        if self._spans:
+            words = words * (1 - self._member.transpose(1, 2))[..., None]  # to other words only
+        found = most_attended(words).flatten(0, 1)[self._row * words.shape[2] + self._ends]
+        return found, true, control, *self._maxima(maps)
+
+    def add(
+        self, sums: HeadSums, found: Tensor, true: Tensor, control: Tensor, maxima: Tensor | None = None
+    ) -> np.ndarray:
+        """Take in what all heads gave; the shapes are those of `take`. Returns the test half's hits, as bits."""
+        others = self._ends.flip(1)[..., None]
+        hits = self._member[self._row[..., None], others, found.clamp_min(0)] * (found != NO_WORD)
+        shape = (2, self._half.shape[1] // 2, *hits.shape[1:])
+        sums.hits += self._summed(self._half, hits).reshape(shape)
+        sums.control += self._summed(self._control_relation, control).reshape(shape[1:])
+        sums.apart[self.with_control] += true[self._compared].cpu().numpy()
+        sums.apart[self.controls] -= control.cpu().numpy()
+        if maxima is not None and self._frames is not None:
+            of_rows = (self._frames.share @ true[:, 0]).double(), maxima.double()
+            sums.scores.add(self._view.rows, torch.stack(of_rows, 1).cpu().numpy(), self._frames.has)
+        return np.packbits((hits > 0)[self._kept].flatten(1).cpu().numpy(), axis=1)
+
+    def _of_units(self, words: Tensor) -> tuple[Tensor, Tensor]:
+        """[row, word, from unit, head] and [row, to unit, from unit, head] of [row, to, from, head]: from a span, the
+        mean over its words; to it, their sum."""
+        if not self._spans:
+            return words, words
+        share = self._member / self._member.sum(-1, keepdim=True).clamp_min(1)
+        words = share[:, None] @ words
+        return words, (self._member @ words.flatten(2)).unflatten(2, words.shape[2:])
+
+    def _of_pairs(self, between: Tensor) -> tuple[Tensor, Tensor]:
+        """[pair, direction, head] and the same of the controls here: from each end to the other."""
+        units, flat = between.shape[1], between.flatten(0, 2)
+        pairs, controls = (
+            flat[(row * units + ends.flip(1)) * units + ends]
+            for row, ends in ((self._row, self._ends), (self._control_row, self._controls))
+        )
+        return pairs, controls
+
+    def _maxima(self, maps: LayerMaps) -> tuple[Tensor, ...]:
+        """The most attention from any piece of an element to any piece of its target: the score of Kovaleva et al."""
+        if self._frames is None:
+            return ()
+        return ((maps.maps * self._frames.mask[:, None]).flatten(2).amax(-1),)
+
+    def _masks(self, row: np.ndarray, ends: np.ndarray, linked: np.ndarray) -> _Frames:
+        pieces = self._member @ self._view.in_word.transpose(1, 2)  # [row, unit, token]
+        n, of = len(self._view.rows), self._tensor(row[linked])
+        source, target = (pieces[of, self._tensor(ends[linked, end])] for end in (0, 1))
+        pairs = source[:, :, None] * target[:, None]
+        mask = pairs.new_zeros(n, *pairs.shape[1:]).index_add_(0, of, pairs)
+        counts = np.bincount(row[linked], minlength=n)
+        share = self._one_hot(row, n).T * self._tensor(linked) / self._tensor(np.maximum(counts, 1))[:, None]
+        return _Frames((mask > 0).float(), share.float(), (counts > 0).astype(float))
+
+    def _units(self, pairs: Pairs) -> tuple[Tensor, Tensor]:
+        """[row, unit, word]: 1 where the word is in the unit; and [row, unit]: how many words the unit has."""
+        rows, width = self._view.rows, self._view.word_count
+        member = torch.eye(width, device=self._device).expand(len(rows), width, width)
+        sizes = torch.ones(len(rows), width, device=self._device)
+        spans, row = gathered(pairs.span_starts, rows)
+        if not len(spans):
+            return member, sizes
+        number = spans - pairs.span_starts[rows][row]
+        at, span = gathered(pairs.word_starts, spans)
+        words = pairs.span_words[at]
+        span, words = span[words < width], words[words < width]
+        more = np.zeros((len(rows), number.max() + 1, width), dtype=np.float32)
+        more[row[span], number[span], words] = 1
+        more_sizes = np.ones(more.shape[:2], dtype=np.float32)
+        more_sizes[row, number] = np.diff(pairs.word_starts)[spans]
+        return torch.cat([member, self._tensor(more)], 1), torch.cat([sizes, self._tensor(more_sizes)], 1)
+
+    def _here(self, units: np.ndarray, n_words: np.ndarray) -> np.ndarray:
+        """Units as this batch counts them: spans after the words of the longest text."""
+        width = self._view.word_count
+        return np.where(units >= n_words, units - n_words + width, np.where(units < width, units, NONE))
+
+    def _shown(self, whole: np.ndarray, row: np.ndarray, units: np.ndarray) -> np.ndarray:
+        inside = (units >= 0) & (units < whole.shape[1])
+        return (inside & whole[row[:, None], np.where(inside, units, 0)]).all(1)
+
+    def _tensor(self, values: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
+
+    def _one_hot(self, values: np.ndarray, width: int) -> Tensor:
+        return one_hot(self._tensor(values.astype(np.int64)), width).float()
+
+    def _summed(self, of: Tensor, values: Tensor) -> np.ndarray:
+        """The sums over pairs for each column of a one-hot."""
+        return (of.T @ values.flatten(1)).double().cpu().numpy()
