@@ -165,7 +165,7 @@ def _means_of_readers(encoders: Sequence[Encoder], examples: Examples) -> np.nda
         )
         apart = np.tensordot(relation.astype(float), sums.differences(np.arange(len(of_compared))), 1)
         parts += [shapes.means[which].value[:, len(LABELS) * len(CLASSES) :], attention[:, 0], pairs, special[:, 0]]
-        parts += [np.moveaxis(both, -1, 0) for both in (sums.control, apart)]
+        parts += [np.moveaxis(both, -1, 0) for both in (sums.control.value, apart)]
         parts.append(redundancy.maps[which].divergence)
     parts.append(moved.heads.value)
     return np.concatenate([part.ravel() for part in parts])
