@@ -1,5 +1,5 @@
-"""What readers add up over batches. On a CPU it is NumPy's; on a GPU it stays there until somebody reads it, so that no
-batch waits for the one before it."""
+"""What readers add up over batches. On a CPU it is NumPy's; on a GPU it stays there until somebody reads it, so that
+no batch waits for the one before it."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class _Exemplar:
 
 @dataclass
 class _Surest:
-    """The surest maps of all layers and classes, kept where they are: nobody waits for a GPU to tell which that is."""
+    """The surest maps of all layers and classes, where they came to be: nobody waits for a GPU to tell which."""
 
     chance: Tensor
     """[layer, class]"""
