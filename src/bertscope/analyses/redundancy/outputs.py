@@ -88,9 +88,10 @@ class Outputs:
 def cka(values: Tensor, head_counts: Sequence[int]) -> np.ndarray:
     """Linear CKA between the heads' outputs [token, head x d]: |X'Y|^2 / (|X'X| |Y'Y|), columns centred.
 
-    1 for outputs that are rotations or multiples of each other; NaN for a head whose output never varies.
+    1 for outputs that are rotations or multiples of each other; NaN for a head whose output never varies. In double
+    precision: of the same outputs it is then the same, however many threads multiply them.
     """
-    heads = sum(head_counts)
+    heads, values = sum(head_counts), values.double()
     centred = (values - values.mean(0)).unflatten(1, (heads, -1))  # [token, head, d]
     squares = np.zeros((heads, heads))
     ends = [0, *accumulate(head_counts)]
@@ -98,7 +99,7 @@ def cka(values: Tensor, head_counts: Sequence[int]) -> np.ndarray:
         cross = centred[:, start:end].flatten(1).T @ centred[:, :end].flatten(1)
         size = centred.shape[2]
         blocks = cross.unflatten(1, (end, size)).unflatten(0, (end - start, size))  # [head, d, head, d]
-        squares[start:end, :end] = blocks.square().sum((1, 3)).double().cpu().numpy()
+        squares[start:end, :end] = blocks.square().sum((1, 3)).cpu().numpy()
     own = np.sqrt(np.diag(squares))
     scale = own[:, None] * own
     found = np.divide(squares, scale, out=np.full_like(squares, np.nan), where=scale > 0)
