@@ -35,7 +35,7 @@ from bertscope.models.observe import observe_layers
 
 PLAIN = "output_attentions, padded to 128, NumPy map by map (*)"
 MADE = "what the questions make ready before the pass"
-EVERY = 12  # sentence of which the plain variant reads one
+EVERY = 25  # sentence of which the plain variant reads one
 PASS, QUESTIONS = "the pass alone, with attention", "five questions, classification excluded"
 STUDY = "the same as dark-secrets asks them"
 CLASSIFIED = "five questions, with the default classifier"

@@ -19,7 +19,11 @@ from bertscope.models.sending import sent
 
 def kept(values: Tensor) -> np.ndarray | Tensor:
     """As it is added up: an array on a CPU, else the tensor."""
-    return values.numpy() if values.device.type == "cpu" else values
+    return values.numpy() if _place_of(values) == "cpu" else values
+
+
+def _place_of(values: Tensor) -> str:
+    return values.device.type
 
 
 class MapResampling(Resampling):
@@ -112,7 +116,7 @@ class KeptRows:
 
 def packed_bits(bits: Tensor) -> Tensor:
     """[row, byte] of [row, bit], as NumPy packs them: the first bit is the highest."""
-    if bits.device.type == "cpu":
+    if _place_of(bits) == "cpu":
         return torch.from_numpy(np.packbits(bits.numpy(), axis=1))
     of_bytes = torch.nn.functional.pad(bits.to(torch.uint8), (0, -bits.shape[1] % 8)).unflatten(1, (-1, 8))
     return (of_bytes << torch.arange(7, -1, -1, device=bits.device, dtype=torch.uint8)).sum(-1, dtype=torch.uint8)
