@@ -11,8 +11,9 @@ import numpy as np
 import torch
 
 from benchmarks.attention_plain import Found, ask, resampled
-from benchmarks.options import BATCH, Options, sentences
-from benchmarks.side_by_side import Claim, Report, Variant, Work, compare, difference
+from benchmarks.options import BATCH, Options, Sentences, sentences
+from benchmarks.scale import random_bert
+from benchmarks.side_by_side import Claim, Report, Variant, Work, compare, difference, now
 from bertscope.analyses.attention.maps import LayerMaps, read_maps
 from bertscope.analyses.attention.pass_part import SubsetReader
 from bertscope.analyses.change.measure import ChangeReader
@@ -32,7 +33,9 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from bertscope.models.observe import observe_layers
 
-PLAIN = "output_attentions, padded to 128, NumPy map by map"
+PLAIN = "output_attentions, padded to 128, NumPy map by map (*)"
+MADE = "what the questions make ready before the pass"
+EVERY = 25  # sentence of which the plain variant reads one
 PASS, QUESTIONS = "the pass alone, with attention", "five questions, classification excluded"
 STUDY = "the same as dark-secrets asks them"
 CLASSIFIED = "five questions, with the default classifier"
@@ -41,49 +44,76 @@ _KINDS = ("NOUN", "VERB", "ADJ", "PRON", "ADP")
 _RELATIONS = ("nsubj", "obj", "amod", "case")
 
 
-def run(options: Options) -> Report:
+def run(options: Options) -> list[Report]:
+    """Of pocket; on a GPU also of a BERT of the usual size, beside its pass alone."""
     data = sentences(options, "dev.tsv", options.size(800, 6))
-    before = load("pocket", device=options.device)
+    pocket = load("pocket", device=options.device)
+    if options.device == "cpu":
+        return [_report("pocket", pocket, data, options, most=1.5, plain=True)]
+    size = (2, 2, 32) if options.quick else (12, 12, 768)
+    large = random_bert(*size, options.device)
+    return [
+        _report("pocket", pocket, data, options, most=2, plain=True),
+        _report("a random " + " x ".join(map(str, size)) + " BERT", large, data, options, most=1.5, plain=False),
+    ]
+
+
+def _report(name: str, before: Encoder, data: Sentences, options: Options, *, most: float, plain: bool) -> Report:
+    """The questions cost at most so many times the pass; `plain`: also beside transformers and NumPy."""
     encoders = [before, tuned(before)]
     some = annotated(data.examples.take(range(min(BATCH, len(data)))))
     agreement = difference([_means_of_plain(plainly(encoders, some)), _means_of_readers(encoders, some)])
-    works: dict[str, Callable[[Examples], object]] = {
-        PLAIN: lambda examples: plainly(encoders, examples),
-        PASS: lambda examples: _pass(encoders, examples),
-        QUESTIONS: lambda examples: read(encoders, examples, classified=False),
-        STUDY: lambda examples: read(encoders, examples, classified=False, both=False),
-        CLASSIFIED: lambda examples: read(encoders, examples, classified=True),
+    works: dict[str, Callable[[Examples], Callable[[], object]]] = {
+        PASS: lambda examples: lambda: _pass(encoders, examples),
+        MADE: lambda examples: lambda: readers(encoders, examples, classified=False, both=True),
+        QUESTIONS: lambda examples: made_ready(encoders, examples, classified=False),
+        STUDY: lambda examples: made_ready(encoders, examples, classified=False, both=False),
+        CLASSIFIED: lambda examples: made_ready(encoders, examples, classified=True),
     }
+    variants = [Variant(variant, _untold(work)) for variant, work in works.items()]
+    claims = [Claim(STUDY, PASS, 1 / most), Claim(QUESTIONS, PASS, 1 / most), Claim(CLASSIFIED, PASS, 1 / 2.5)]
+    if plain:
+        variants.insert(0, Variant(PLAIN, lambda examples: _some_plainly(encoders, annotated(examples), options)))
+        claims.append(Claim(CLASSIFIED, PLAIN, 8))
     return compare(
-        f"attention of two checkpoints, pocket and a copy that differs; plain transformers {BATCH} at a time",
-        [Variant(name, _untold(work)) for name, work in works.items()],
-        data, options, repeats=3, passes=len(encoders), agreement=agreement,
-        claims=[
-            Claim(STUDY, PASS, 1 / 1.5), Claim(QUESTIONS, PASS, 1 / 1.5), Claim(CLASSIFIED, PASS, 1 / 2.5),
-            Claim(CLASSIFIED, PLAIN, 8),
-        ],
+        f"attention of two checkpoints, {name} and a copy that differs; plain transformers {BATCH} at a time",
+        variants, data, options, repeats=3, passes=len(encoders), agreement=agreement, claims=claims,
         notes=[
             "(every head's means on the first sentences, all but classes, hits and outputs)",
             "maps are divided into parts in all; what is excluded is the classifiers and the numbers they are told",
             "patterns, change, features, relations and redundancy together; tables and figures are not timed",
             "all are asked of both checkpoints; dark-secrets asks relations of the first, redundancy of the second",
             "parts of speech and trees are made up: what they say costs nothing",
+            "which words are marked, paired and their controls is found before the pass, and is a line of its own",
+            *([f"(*) of every {EVERY}th sentence, its seconds times as many as there are"] if plain else []),
         ],
     )  # fmt: skip
 
 
-def _untold(work: Callable[[Examples], object]) -> Callable[[Examples], Work]:
+def _untold(work: Callable[[Examples], Callable[[], object]]) -> Callable[[Examples], Work]:
     """The work on annotated examples; what it finds was compared before, and isn't again."""
 
     def prepare(examples: Examples) -> Work:
-        marked = annotated(examples)
+        ready = work(annotated(examples))
 
         def timed() -> None:
-            work(marked)
+            ready()
 
         return timed
 
     return prepare
+
+
+def _some_plainly(encoders: Sequence[Encoder], examples: Examples, options: Options) -> Work:
+    """The plain variant on some of the examples, of all lengths; its seconds as if on all."""
+    some = examples.take(range(0, len(examples), EVERY))
+
+    def timed() -> float:
+        started = now(options.device)
+        plainly(encoders, some)
+        return (now(options.device) - started) * len(examples) / len(some)
+
+    return timed
 
 
 def annotated(examples: Examples) -> Examples:
@@ -99,12 +129,23 @@ def annotated(examples: Examples) -> Examples:
 
 def read(encoders: Sequence[Encoder], examples: Examples, *, classified: bool, both: bool = True) -> list[Any]:
     """What each question brings to the pass, with its defaults, after the pass; `both`: see `readers`."""
+    return made_ready(encoders, examples, classified=classified, both=both)()
+
+
+def made_ready(
+    encoders: Sequence[Encoder], examples: Examples, *, classified: bool, both: bool = True
+) -> Callable[[], list[Any]]:
+    """The pass in which `read` reads, all that it needs made ready."""
     brought = readers(encoders, examples, classified=classified, both=both)
     shown = [(0, 1)] * len(brought) if both else [(0, 1), (0, 1), (0, 1), (0,), (1,)]
-    read_maps(encoders, examples, [SubsetReader(*one) for one in zip(brought, shown, strict=True)])
-    for reader in brought:
-        reader.resampling.settle()
-    return brought
+
+    def passed() -> list[Any]:
+        read_maps(encoders, examples, [SubsetReader(*one) for one in zip(brought, shown, strict=True)])
+        for reader in brought:
+            reader.resampling.settle()
+        return brought
+
+    return passed
 
 
 def readers(encoders: Sequence[Encoder], examples: Examples, *, classified: bool, both: bool) -> list[Any]:
@@ -165,7 +206,7 @@ def _means_of_readers(encoders: Sequence[Encoder], examples: Examples) -> np.nda
         )
         apart = np.tensordot(relation.astype(float), sums.differences(np.arange(len(of_compared))), 1)
         parts += [shapes.means[which].value[:, len(LABELS) * len(CLASSES) :], attention[:, 0], pairs, special[:, 0]]
-        parts += [np.moveaxis(both, -1, 0) for both in (sums.control, apart)]
+        parts += [np.moveaxis(both, -1, 0) for both in (sums.control.value, apart)]
         parts.append(redundancy.maps[which].divergence)
     parts.append(moved.heads.value)
     return np.concatenate([part.ravel() for part in parts])
@@ -193,7 +234,7 @@ def tuned(encoder: Encoder) -> Encoder:
     torch.manual_seed(0)
     with torch.no_grad():
         for weight in other.model.parameters():
-            weight.mul_(1 + 0.02 * torch.randn_like(weight))
+            weight.mul_(1 + 0.02 * torch.randn(weight.shape).to(weight.device))  # the same wherever it is
     return other
 
 

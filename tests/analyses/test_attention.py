@@ -22,10 +22,11 @@ class Keep:
         self.found = {}
 
     def read(self, layer, view, maps):
-        for which, one in enumerate(maps):
+        shown = [(which, at, one) for which, some in enumerate(maps) for at, one in enumerate(some.each, layer)]
+        for which, at, one in shown:
             for place, row in enumerate(view.rows):
                 n, words = int(view.lengths[place]), len(WORDS[row])
-                self.found[which, layer, int(row)] = {
+                self.found[which, at, int(row)] = {
                     "map": one.maps[place, :, :n, :n],
                     "rest": max(one.maps[place, :, n:].sum(), one.maps[place, :, :, n:].sum()),
                     "received": one.received[place, :, :n],
@@ -35,7 +36,7 @@ class Keep:
                     "words": view.words[place, :n],
                     "cls": view.cls[place, :n],
                     "sep": view.sep[place, :n],
-                    "context": one.context[place, :n],
+                    "context": one.contexts[0][place, :n],
                 }
 
 
@@ -76,7 +77,7 @@ class Maps:
         self.layers = []
 
     def read(self, layer, view, maps):
-        self.layers.append(maps[0].maps)
+        self.layers += [one.maps for one in maps[0].each]
 
 
 def test_weighted_maps_are_the_lengths_of_what_each_value_adds(tiny):

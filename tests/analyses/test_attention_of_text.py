@@ -89,7 +89,7 @@ def test_norm_weighted_maps_are_those_of_the_questions(tiny):
         layers: list = []  # noqa: RUF012
 
         def read(self, layer, view, maps):
-            self.layers.append(maps[0].maps[0].cpu().numpy())
+            self.layers += [one.maps[0].cpu().numpy() for one in maps[0].each]
 
     read_maps([tiny], Examples(("1",), (TEXT,)), [keep := Keep()], weighted=True)
     shown = bertscope.attention(tiny, TEXT, weighted=True)

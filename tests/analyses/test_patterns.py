@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.attention.maps import View, read_maps
+from bertscope.analyses.attention.maps import read_maps
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.patterns.measure import PatternsReader
 from bertscope.analyses.patterns.question import PatternsConfig, patterns
 from bertscope.analyses.patterns.result import patterns_result

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from bertscope.analyses.attention.maps import LayerMaps, View, read_maps
+from bertscope.analyses.attention.maps import LayerMaps, read_maps
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.patterns.measure import PatternsReader
 from bertscope.analyses.patterns.question import PatternsConfig, patterns
 from bertscope.analyses.patterns.result import patterns_result
@@ -199,7 +200,7 @@ def test_the_typical_map_is_the_one_the_classifier_is_surest_of(pocket, texts):
     for batch, surest in enumerate((0.7, 0.9)):
         real = torch.ones(3, 8, dtype=torch.bool)
         nothing = torch.zeros_like(real)
-        view = View(np.arange(3) + 3 * batch, real, nothing, nothing.long(), nothing.long())
+        view = View(np.arange(3) + 3 * batch, real, nothing, nothing.long(), nothing.long(), n_layers=2)
         named = torch.arange(6).view(3, 2) + 6 * batch  # of each row and head
         maps = (named[..., None, None] + torch.zeros(8, 8)) / 100
         chances = torch.full((3, 2, len(CLASSES)), 0.1)

@@ -185,7 +185,11 @@ class Numbered(RedundancyReader):
     def read(self, layer, view, maps):
         shape = *view.real.shape, 4, D
         rows = torch.from_numpy(view.rows).to(view.real.device).float()[:, None, None, None].expand(shape)
-        super().read(layer, view, [LayerMaps(maps[0].maps, view, rows)])
+        super().read(
+            layer,
+            view,
+            [LayerMaps(maps[0].maps, view, [rows] * len(maps[0].layers), head_counts=maps[0].head_counts)],
+        )
 
 
 def test_sampled_tokens_are_spread_evenly(tiny, many):

@@ -110,7 +110,7 @@ def test_plain_numpy_finds_the_same_classes_and_words():
     for which, plain in enumerate(plainly(encoders, examples)):
         classes = shapes.means[which].value[:, : len(LABELS) * len(CLASSES)]
         assert np.abs(plain["class"].mean(0) - classes).mean() < 1e-3
-        hits = np.moveaxis(relations.sums[which].hits.sum(0), -1, 0)
+        hits = np.moveaxis(relations.sums[which].hits.value.sum(0), -1, 0)
         assert np.abs(plain["relations"][..., 0].sum(0) - hits).sum() <= 1e-3 * hits.sum()
         assert hits.sum() > 100
 

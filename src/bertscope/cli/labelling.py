@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertscope.analyses.attention.maps import LayerMaps, View, read_maps
+from bertscope.analyses.attention.maps import LayerMaps, read_maps
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.own_labels import OwnLabels, Places, read_labels
 from bertscope.core.errors import UserError
@@ -70,10 +71,11 @@ class _Collected:
         self.maps: dict[int, ShownMap] = {}
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
-        for which, row, head in zip(*self._places.seen(layer, view), strict=True):
-            n = int(view.lengths[row])
-            tokens = np.where(view.added[row, :n].cpu(), 2, view.segments[row, :n].cpu())
-            self.maps[int(which)] = ShownMap(maps[0].maps[row, head, :n, :n].cpu().numpy().copy(), tokens)
+        for at, one in enumerate(maps[0].each, start=layer):
+            for which, row, head in zip(*self._places.seen(at, view), strict=True):
+                n = int(view.host.lengths[row])
+                tokens = np.where(view.host.added[row, :n], 2, view.host.segments[row, :n])
+                self.maps[int(which)] = ShownMap(one.maps[row, head, :n, :n].cpu().numpy().copy(), tokens)
 
 
 def label_maps(model: str, on: str, out: Path, *, count: int, seed: int, reading: Mapping[str, Any]) -> None:

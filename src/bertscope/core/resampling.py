@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from math import prod
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Resampling:
         self.keys = hashed(ids, seed)
         self.repeats = repeats
         self._product = product
-        self._all: list[_Totals] = []
+        self._all: list[Totals] = []
 
     def of(self, keys: np.ndarray) -> Resampling:
         """The same resamples of other examples, by their numbers."""
@@ -79,14 +80,27 @@ class Resampling:
             some = slice(start, start + _COLUMNS)
             totals[:, some] += self._product(weights, values[:, some])
 
-    def totals(self, shape: Sequence[int], precision: type) -> _Totals:
-        self._all.append(_Totals(self, shape, precision))
-        return self._all[-1]
+    def totals(self, sums: Any, counts: Any) -> tuple[Totals, Totals]:
+        """Where sums and counts of examples are added up that have these shapes after their first axis."""
+        precision = np.float32 if sums.dtype == np.float32 else np.float64
+        found = _Totals(self, sums.shape[1:], precision), _Totals(self, counts.shape[1:], precision)
+        self._all += found
+        return found
 
     def settle(self) -> None:
         """Resample what waits. Nobody has to ask for it: a mean does so itself when it is read."""
         for totals in self._all:
             totals.settle()
+
+
+class Totals(Protocol):
+    """Each resample's sums of some numbers, wherever they are added up."""
+
+    def add(self, rows: np.ndarray, values: Any) -> None: ...
+    def settle(self) -> None: ...
+    def add_totals(self, totals: np.ndarray) -> None: ...
+    @property
+    def draws(self) -> np.ndarray: ...
 
 
 class _Totals:
@@ -132,23 +146,21 @@ class RunningMean:
 
     def __init__(self, resampling: Resampling) -> None:
         self._resampling = resampling
-        self._parts: tuple[_Totals, _Totals] | None = None  # sums and counts
+        self._parts: tuple[Totals, Totals] | None = None  # of sums and counts
 
-    def add(self, rows: np.ndarray, sums: np.ndarray, counts: np.ndarray | None = None) -> None:
+    def add(self, rows: np.ndarray, sums: Any, counts: Any = None) -> None:
         """Take in examples by their positions: `sums` [rows, ...] of `counts` [rows, ...] things each (1 if None).
 
-        What has a count of 0 must have a sum of 0. Single-precision sums are resampled in single precision.
+        What has a count of 0 must have a sum of 0. Single-precision sums are resampled in single precision. Both are
+        arrays, or whatever else the resampling can add up.
         """
         counts = np.ones(len(rows)) if counts is None else counts
         for part, values in zip(self._begun(sums, counts), (sums, counts), strict=True):
             part.add(rows, values)
 
-    def _begun(self, sums: np.ndarray, counts: np.ndarray) -> tuple[_Totals, _Totals]:
-        """Where sums and counts are added up, of the shapes that they have after their first axis."""
+    def _begun(self, sums: Any, counts: Any) -> tuple[Totals, Totals]:
         if self._parts is None:
-            precision = np.float32 if sums.dtype == np.float32 else np.float64
-            of_sums, of_counts = (self._resampling.totals(one.shape[1:], precision) for one in (sums, counts))
-            self._parts = of_sums, of_counts
+            self._parts = self._resampling.totals(sums, counts)
         return self._parts
 
     def sums(self) -> Sums:
@@ -198,7 +210,7 @@ def _weights(keys: bytes, repeats: int) -> np.ndarray:
     """Many quantities ask for the same examples' weights, one after the other."""
     numbers = np.frombuffer(keys, np.uint64)
     uniform = to_unit(mixed(numbers, np.arange(1, repeats + 1, dtype=np.uint64)[:, None]))
-    drawn = sum((uniform >= least).view(np.int8) for least in _POISSON)
+    drawn = sum((uniform >= least).view(np.int8) for least in POISSON)
     return np.concatenate([np.ones((1, len(numbers))), drawn]).astype(np.float32)
 
 
@@ -208,7 +220,8 @@ def _poisson() -> np.ndarray:
     return np.exp(-1) * np.cumsum(terms)
 
 
-_POISSON = _poisson()
+POISSON = _poisson()
+"""What a number in [0, 1) must reach for an example to be drawn once more."""
 
 
 def metric_draws(value: Value, arms: np.ndarray, *, repeats: int = 2000, seed: int = 0) -> np.ndarray:

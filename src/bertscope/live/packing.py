@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from bertscope.analyses.attention.maps import LayerMaps, View
+from bertscope.analyses.attention.maps import LayerMaps
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.shapes import CLASSES
 from bertscope.analyses.shapes.features import features
 from bertscope.analyses.shapes.net import FeatureNet, shipped

@@ -31,6 +31,7 @@ from bertscope.models.finite_pass import measuring, not_finite
 from bertscope.models.observe import default_budget
 from bertscope.models.outputs.base import ModelOutput, RowBatch, group_sized
 from bertscope.models.outputs.kinds import model_output
+from bertscope.models.sending import sent
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -152,10 +153,10 @@ class _Work:
         begin = np.cumsum(words) - words
         for now in range(turns := int(turn.max(initial=-1)) + 1):
             at = np.flatnonzero(turn == now)
-            gradient = self._path.gradient_of(quantity[torch.from_numpy(at).to(self._device)], retain=now + 1 < turns)
-            values = torch.zeros(int(words.sum()), dtype=torch.float64, device=self._device)
+            gradient = self._path.gradient_of(quantity[sent(at, self._device)], retain=now + 1 < turns)
+            values = self._no_values(int(words.sum()))
             self._add(gradient, batch, begin, values)
-            each = np.split(values.cpu().numpy(), begin[1:])
+            each = np.split(values[:-1].cpu().numpy(), begin[1:])
             for target in at:
                 found[target] = each[targets.example[target]]
         return found
@@ -179,8 +180,8 @@ class _Work:
     def _integrated(self, found: Attributions, targets: np.ndarray, nodes: int) -> np.ndarray:
         """[word]: the attributions of these targets with so many nodes, 0 of others."""
         asked, path = self._asked, self._path
-        place, weight = (torch.from_numpy(each).to(self._device) for each in gauss_legendre(nodes))
-        values = torch.zeros(len(found.values), dtype=torch.float64, device=self._device)
+        place, weight = (sent(each, self._device) for each in gauss_legendre(nodes))
+        values = self._no_values(len(found.values))
         example = found.targets.example[targets]
         for window in self._windows(f"integrating over {nodes} points", example):
             unit = np.repeat(targets[window.holds(example)], nodes)
@@ -188,13 +189,13 @@ class _Work:
             own = found.targets.example[unit] - window.first
             for group in group_sized(window.longest[own], window.counts[own], self._budget):
                 batch = window.batch(own[group])
-                at = torch.from_numpy(node[group]).to(self._device)[batch.owner][:, None]
+                at = sent(node[group], self._device)[batch.owner][:, None]
                 path.read(torch.where(batch.marks[SLOT] > 0, place[at], 1.0)[..., None], differentiable=True)
                 some = found.targets.take(unit[group]).moved(np.arange(len(group)))
                 with torch.enable_grad():
                     gradient = path.gradient_of(asked.quantity(asked.run(batch), batch, some))
                 self._add(weight[at] * gradient, batch, found.starts[unit[group]], values)
-        return values.cpu().numpy()
+        return values[:-1].cpu().numpy()
 
     def left_out(self, found: Attributions) -> Attributions:
         """What is lost without each word; a text with one word masked serves all that is explained of it."""
@@ -205,7 +206,7 @@ class _Work:
             own, slot = _counted(mine, window.words.counts[mine])
             for group in group_sized(window.longest[own], window.counts[own], self._budget):
                 batch = window.batch(own[group])
-                left = torch.from_numpy(slot[group]).to(self._device)[batch.owner][:, None]
+                left = sent(slot[group], self._device)[batch.owner][:, None]
                 path.read((batch.marks[SLOT] - 1 != left)[..., None])
                 first, last = (
                     np.searchsorted(found.targets.example, own[group] + window.first, side=side)
@@ -228,13 +229,17 @@ class _Work:
                 yield ExplainedWindow.of(self._asked, self._examples, first, min(first + WINDOW, len(self._examples)))
                 bar.advance(1)
 
+    def _no_values(self, count: int) -> Tensor:
+        """Zeros for as many words, and one more place for tokens that are of none."""
+        return torch.zeros(count + 1, dtype=torch.float64, device=self._device)
+
     def _add(self, tokens: Tensor, batch: RowBatch, begin: np.ndarray, values: Tensor) -> None:
         """Add what tokens have [row, token] to `values` [word], in which the words of each of the batch's examples
-        begin there."""
+        begin there. To pick the tokens that are of a word would take a GPU's answer how many they are."""
         slot = batch.marks[SLOT] - 1
-        at = torch.from_numpy(begin).to(self._device)[batch.owner][:, None] + slot
+        at = sent(begin, self._device)[batch.owner][:, None] + slot
         inside = slot >= 0
-        values.index_add_(0, at[inside], tokens[inside])
+        values.index_add_(0, torch.where(inside, at, len(values) - 1).flatten(), tokens.flatten())
 
 
 def _counted(things: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from bertscope.core.examples import Examples
+from bertscope.models.sending import sent
 from bertscope.models.words import NO_WORD, align, encode, special_ids
 
 WINDOW = 2048
@@ -79,6 +80,13 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+@dataclass(frozen=True)
+class SentBatch(Batch):
+    """A batch that is elsewhere, with what it was on the CPU: who asks about that needn't wait for the device."""
+
+    host: Batch = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -203,14 +211,14 @@ def pad(
     at = np.where(real, tokens.starts[rows][:, None] + place, 0)
 
     def fill(values: np.ndarray, padding: int | bool) -> Tensor:
-        return torch.from_numpy(np.where(real, values[at], padding)).to(device)
+        return sent(np.where(real, values[at], padding), device)
 
     inputs = {name: fill(flat, pad_id if name == "input_ids" else 0).long() for name, flat in tokens.fields.items()}
-    inputs["attention_mask"] = torch.from_numpy(real).to(device).long()
+    inputs["attention_mask"] = sent(real, device).long()
     return Batch(
         rows=rows + first,
         inputs=inputs,
-        lengths=torch.from_numpy(lengths).to(device),
+        lengths=sent(lengths, device),
         special=fill(tokens.special, True),
         added=fill(tokens.added, False),
         words=fill(tokens.words, NO_WORD),
@@ -242,7 +250,15 @@ def batches(
         kept = np.flatnonzero(~coded.truncated) if long == "left_out" else np.arange(len(coded))
         for group in group_by_budget(coded.lengths[kept], tokens, cells):
             rows = kept[group]
-            yield pad(coded, rows, pad_id=tokenizer.pad_token_id or 0, first=first, device=device)
+            made = pad(coded, rows, pad_id=tokenizer.pad_token_id or 0, first=first)
+            yield made if torch.device(device).type == "cpu" else _sent_batch(made, device)
+
+
+def _sent_batch(batch: Batch, device: Any) -> SentBatch:
+    held = {each.name: getattr(batch, each.name) for each in fields(batch)}
+    moved = {name: sent(value, device) for name, value in held.items() if isinstance(value, Tensor)}
+    inputs = {name: sent(value, device) for name, value in batch.inputs.items()}
+    return SentBatch(**held | moved | {"inputs": inputs}, host=batch)
 
 
 def give_back_memory() -> None:

@@ -67,6 +67,7 @@ class Gates(Tap):
         self._entries: Tensor | None = None
         self._neuron_counts = encoder.neuron_counts
         self._busy: dict[str, list[bool]] = {}
+        self._looked_at: dict[str, tuple[Tensor, int, list[bool]]] = {}
 
     def all_on(self) -> None:
         """Set every gate back to 1."""
@@ -92,7 +93,16 @@ class Gates(Tap):
         self._inputs, self._entries = inputs, None
         # One look at the gates per forward pass, not one per layer: on a GPU each look waits for the device.
         axes = {"heads": (self.heads, -1), "mlps": (self.mlps, None), "layers": (self.layers, None)}
-        self._busy = {name: _busy(gate, axis) for name, (gate, axis) in axes.items()}
+        self._busy = {name: self._look(name, gate, axis) for name, (gate, axis) in axes.items()}
+
+    def _look(self, name: str, gate: Tensor, inner: int | None) -> list[bool]:
+        """For each layer, whether its gates do anything. Those that nobody wrote to since aren't looked at again."""
+        if gate.requires_grad or gate.is_inference():  # nothing to look at; nothing tells whether it was written to
+            return _busy(gate, inner)
+        known = self._looked_at.get(name)
+        if known is None or known[0] is not gate or known[1] != gate._version:
+            known = self._looked_at[name] = gate, gate._version, _busy(gate, inner)
+        return known[2]
 
     def on_context(self, layer: int, context: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         if not self._busy["heads"][layer]:
@@ -149,8 +159,9 @@ def _placed(gate: Tensor, inner: int) -> Tensor:
 def _busy(gate: Tensor, inner: int | None) -> list[bool]:
     """For each layer, whether its gates do anything: one is not 1, or somebody asks for its gradient."""
     differs = (gate != 1) if inner is None else (gate != 1).any(inner)
-    layers = differs.reshape(-1, differs.shape[-1]).any(0).tolist()
-    return [gate.requires_grad or layer for layer in layers]
+    if gate.requires_grad:
+        return [True] * differs.shape[-1]
+    return differs.reshape(-1, differs.shape[-1]).any(0).tolist()
 
 
 @contextmanager

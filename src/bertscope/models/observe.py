@@ -36,7 +36,7 @@ class Seen:
     """Attention [batch, head, query, key]; padded queries are there too, padded keys get 0."""
     allowed: list[Tensor] = field(default_factory=list)
     """[batch, 1, query, key]: 1 where a query may look at a key, 0 at padding and outside a local layer's window. The
-    batch and the query are 1 long where all are alike."""
+    batch and the query are 1 long where all are alike. Layers that were given the same mask have the same tensor."""
     norms: list[Tensor] = field(default_factory=list)
     """How long the vector is that a key's value adds to the layer's output for each unit of attention, |W_o v|
     [batch, head, key] (Kobayashi et al. 2020)."""
@@ -207,6 +207,7 @@ class _Recorder(Tap):
     def __init__(self, encoder: Encoder, needs: frozenset[str], seen: Seen, show: Show | None) -> None:
         self.wants_maps, self._encoder, self._needs, self._seen = "maps" in needs, encoder, needs, seen
         self._show = show
+        self._allowed: tuple[Tensor | None, Tensor] | None = None  # the latest layer's mask, and what it allows
 
     def on_maps(self, layer: int, maps: Tensor) -> None:
         self._seen.maps.append(maps)
@@ -215,7 +216,9 @@ class _Recorder(Tap):
         if "contexts" in self._needs:
             self._seen.contexts.append(context)
         if "allowed" in self._needs:
-            self._seen.allowed.append(allowed_keys(value, mask))
+            if self._allowed is None or self._allowed[0] is not mask:
+                self._allowed = mask, allowed_keys(value, mask)
+            self._seen.allowed.append(self._allowed[1])
         if "norms" in self._needs:
             self._seen.norms.append(self._norms(layer, value))
         return context

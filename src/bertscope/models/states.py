@@ -28,9 +28,10 @@ from bertscope.core.examples import Examples
 from bertscope.core.files import digest_files, explained, fsync, write_text
 from bertscope.core.folders import check_folder, whole_folder
 from bertscope.core.progress import progress
-from bertscope.models.batches import WINDOW, Batch, tokenise
+from bertscope.models.batches import WINDOW, Batch, SentBatch, tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Seen, observe
+from bertscope.models.sending import sent
 from bertscope.models.states_store import (
     ABOUT,
     GROWING,
@@ -220,7 +221,8 @@ class _Writer:
 
     def _bags(self, batch: Batch, expected: int) -> tuple[torch.Tensor, torch.Tensor]:
         """The batch's tokens row after row of the store, and where each row's tokens begin."""
-        words, special = batch.words.cpu().numpy(), batch.special.cpu().numpy()
+        host = batch.host if isinstance(batch, SentBatch) else batch
+        words, special = host.words.numpy(), host.special.numpy()
         group = _groups(self._store.pool, words, special, np.broadcast_to(np.arange(words.shape[1]), words.shape))
         row = (np.arange(len(group))[:, None] * (group.max() + 1) + group).ravel()
         tokens = np.flatnonzero(group >= 0)
@@ -228,7 +230,7 @@ class _Writer:
         bags = np.flatnonzero(np.diff(row[tokens], prepend=-1))
         assert len(bags) == expected, "the texts gave other words than when they were counted"
         device = batch.words.device
-        return torch.from_numpy(tokens).to(device), torch.from_numpy(bags).to(device)
+        return sent(tokens, device), sent(bags, device)
 
 
 def _refuse_other(folder: Path, source: dict[str, Any]) -> None:

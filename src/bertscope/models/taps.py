@@ -20,9 +20,9 @@ import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import eager_mask
 
 from bertscope.models.families import descend
+from bertscope.models.padding_mask import padding_mask
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -170,7 +170,7 @@ def _open(encoder: Encoder, undo: ExitStack) -> None:
         undo.callback(hook.remove)
     if not family.hooked:
         AttentionInterface.register(_NAME, _attention)
-        AttentionMaskInterface.register(_NAME, eager_mask)  # padding arrives as a mask that is added to the scores
+        AttentionMaskInterface.register(_NAME, padding_mask)
         undo.callback(encoder.model.set_attn_implementation, encoder.model.config._attn_implementation)
         encoder.model.set_attn_implementation(_NAME)
 

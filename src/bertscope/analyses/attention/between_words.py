@@ -11,7 +11,7 @@ from torch.nn.functional import embedding_bag
 from bertscope.models.words import NO_WORD
 
 if TYPE_CHECKING:
-    from bertscope.analyses.attention.maps import View
+    from bertscope.analyses.attention.view import View
 
 
 def received(view: View, maps: Tensor) -> Tensor:
@@ -53,7 +53,7 @@ def most_attended(words: Tensor) -> Tensor:
 def _queries_of_words(view: View, heads: int) -> tuple[Tensor, Tensor, Tensor]:
     """Which rows of maps [row x head x query, key] are each word's, for each [row, word, head] end to end; the share
     of each in its word; and where each word's end."""
-    row, token = torch.nonzero(view.words >= 0, as_tuple=True)
+    row, token = map(view.send, view.word_tokens)
     head = torch.arange(heads, device=row.device)
     word = (row * view.word_count + view.words[row, token])[:, None] * heads + head
     query = (row[:, None] * heads + head) * view.words.shape[1] + token[:, None]

@@ -1,15 +1,16 @@
 """What the questions about attention share: one pass over the examples, and what several need of a map.
 
 A map lives until its layer has been read. A question brings a reader, which takes from each layer's maps what it
-needs; readers that are brought together share the pass, and what two of them need of a map is computed once.
+needs; readers that are brought together share the pass, and what two of them need of a map is computed once. A GPU
+takes longer to be told what to do with a layer's maps than to do it: there readers are shown several layers at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeVar
+from itertools import accumulate, pairwise
+from typing import Literal, Protocol
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from bertscope.analyses.attention.between_words import between_words, received
 from bertscope.analyses.attention.uniform import Uniform
+from bertscope.analyses.attention.view import View
 from bertscope.core.examples import Examples
 from bertscope.models.batches import WINDOW, Batch
 from bertscope.models.encoder import Encoder
@@ -24,98 +26,45 @@ from bertscope.models.observe import Passed, Seen, observe_layers
 
 _TINY = torch.finfo(torch.float32).tiny
 _CELLS, _GPU_CELLS = 2**17, 2**25
+_QUICK = 32  # numbers in a row that a GPU sorts quickly
+_BYTES = 256  # of a GPU's memory for each cell of maps that are read together, and a fifth of that is needed
 # NumPy's logarithm to base 2 takes a fifth of the time of torch's, but only where it is vectorised.
 _QUICK_LOG2 = torch.backends.cpu.get_cpu_capability() == "AVX512"
-Computed = TypeVar("Computed")
-
-
-@dataclass(frozen=True)
-class View:
-    """A batch as the readers see it."""
-
-    rows: np.ndarray
-    """The examples' positions in the corpus."""
-    real: Tensor
-    """[row, token]: not padding."""
-    added: Tensor
-    """[row, token]: a special token that the tokenizer added, [CLS] or [SEP]."""
-    words: Tensor
-    """[row, token]: the token's word, -1 where it belongs to none."""
-    segments: Tensor
-    """[row, token]: which text of a pair the token is in, 0 or 1; 0 for special tokens and padding."""
-    n_layers: int = 1
-    """How many layers are shown."""
-    _computed: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
-
-    @classmethod
-    def of(cls, batch: Batch, n_layers: int) -> View:
-        real = batch.inputs["attention_mask"].bool()
-        return cls(batch.rows, real, batch.added, batch.words, batch.segments, n_layers)
-
-    def once(self, compute: Callable[..., Computed], *more: Any) -> Computed:
-        """What `compute` computes of this batch: for all layers and encoders once."""
-        if (compute, *more) not in self._computed:
-            self._computed[compute, *more] = compute(self, *more)
-        return self._computed[compute, *more]
-
-    @cached_property
-    def lengths(self) -> Tensor:
-        """[row]: real tokens, as a number to divide by."""
-        return self.real.sum(1).float()
-
-    @cached_property
-    def cls(self) -> Tensor:
-        """[row, token]: the token that opens the input, [CLS] or what the family calls it."""
-        return self.added & (self._place == 0)
-
-    @cached_property
-    def sep(self) -> Tensor:
-        """[row, token]: the special tokens that close a text, [SEP] or what the family calls them."""
-        return self.added & (self._place > 0)
-
-    @cached_property
-    def _place(self) -> Tensor:
-        return torch.arange(self.real.shape[1], device=self.real.device)
-
-    @cached_property
-    def distances(self) -> Tensor:
-        """[query x key]: how many tokens lie between."""
-        place = self._place.float()
-        return (place[:, None] - place).abs().flatten()
-
-    @cached_property
-    def padding(self) -> tuple[Tensor, ...]:
-        """The rows and places of padded tokens."""
-        return torch.nonzero(~self.real, as_tuple=True)
-
-    @cached_property
-    def word_count(self) -> int:
-        """One more than the highest number of a word in the batch; at least one, also where no text has a word."""
-        return max(1, int(self.words.max()) + 1)
-
-    @cached_property
-    def in_word(self) -> Tensor:
-        """[row, token, word]: 1 where the token is a piece of the word, else 0."""
-        number = torch.arange(self.word_count, device=self.words.device)
-        return (self.words[..., None] == number).float()
-
-    @cached_property
-    def pieces(self) -> Tensor:
-        """[row, word]: how many tokens the word has; 0 where the example has no such word, or no token shows it."""
-        return self.in_word.sum(1)
 
 
 class LayerMaps:
-    """One layer's attention on one batch: maps [row, head, query, key], all zero for padded queries and keys."""
+    """The attention of one layer, or of several that follow each other, on one batch: maps [row, head, query, key],
+    all zero for padded queries and keys. Heads of several layers stand side by side."""
 
     def __init__(
-        self, maps: Tensor, view: View, context: Tensor | None = None, uniform: Uniform | None = None
+        self,
+        maps: Tensor,
+        view: View,
+        contexts: Sequence[Tensor] = (),
+        uniform: Uniform | None = None,
+        head_counts: Sequence[int] | None = None,
     ) -> None:
         self.maps, self.view = maps, view
-        self.context = context
-        """The heads' outputs [row, query, head, d], if a reader needs them."""
+        self.contexts = contexts
+        """Of each layer its heads' outputs [row, query, head, d], if a reader needs them."""
         self.uniform = uniform
         """What a head gives that attends to all keys alike, if a reader needs it."""
+        self.head_counts = list(head_counts) if head_counts is not None else [maps.shape[1]]
+        """How many heads each of the layers has."""
+
+    @property
+    def layers(self) -> list[slice]:
+        """Where each layer's heads are."""
+        return [slice(*ends) for ends in pairwise([0, *accumulate(self.head_counts)])]
+
+    @property
+    def each(self) -> list[LayerMaps]:
+        """Each layer by itself."""
+        contexts = [[one] for one in self.contexts] or [[] for _ in self.layers]
+        return [
+            LayerMaps(self.maps[:, heads], self.view, of_layer)
+            for heads, of_layer in zip(self.layers, contexts, strict=True)
+        ]
 
     @cached_property
     def flat(self) -> Tensor:
@@ -188,14 +137,25 @@ def _on_cpu(values: Tensor) -> bool:
     return values.device.type == "cpu"
 
 
-def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """A product of matrices by torch, whose threads would be in the way of NumPy's (see `read_maps`)."""
-    return (torch.from_numpy(left) @ torch.from_numpy(right)).numpy()
-
-
 def ascending(values: Tensor) -> Tensor:
     """Sorted along the last dimension. On a CPU by NumPy: it takes a tenth of the time of torch."""
     return torch.from_numpy(np.sort(values.numpy())) if _on_cpu(values) else values.sort().values
+
+
+def lowest_third(values: Tensor) -> Tensor:
+    """At least the lowest third of them along the last dimension, ascending.
+
+    A GPU sorts up to 32 numbers several times as fast as more. The lowest third of 96 are 32: those of a rising row
+    and a falling one are, place by place, the smaller of the two."""
+    if _on_cpu(values) or not _QUICK < values.shape[-1] <= 3 * _QUICK:
+        return ascending(values)
+    first, *others = values.split(_QUICK, -1)
+    lowest = ascending(first)
+    for other in others:
+        falling = other.sort(descending=True).values
+        falling = torch.nn.functional.pad(falling, (_QUICK - other.shape[-1], 0), value=torch.inf)
+        lowest = ascending(torch.minimum(lowest, falling))
+    return lowest
 
 
 class MapReader(Protocol):
@@ -205,7 +165,7 @@ class MapReader(Protocol):
     """What it asks of `observe` beside the maps."""
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
-        """Take what is needed of one layer (0-based), for each encoder in turn."""
+        """Take what is needed of the layers from `layer` (0-based) on, one or several, for each encoder in turn."""
 
 
 def read_maps(
@@ -235,7 +195,7 @@ def read_maps(
 
 
 class _Pass:
-    """The observer that hands each layer to the readers."""
+    """The observer that hands layers to the readers."""
 
     def __init__(self, readers: Sequence[MapReader], n_layers: int, weighted: bool) -> None:
         self._readers, self._n_layers, self._weighted = readers, n_layers, weighted
@@ -244,29 +204,52 @@ class _Pass:
     def update(self, batch: Batch, layer: int, seen: Sequence[Seen]) -> None:
         if layer == 0:
             self._view = View.of(batch, self._n_layers)
+            self._room, self._cells = _room(self._view.real.device), 0
+            self._waiting: list[Sequence[Seen]] = []
             self._uniforms: list[Uniform] = []
-        maps = [self._layer(one) for one in seen]
-        for reader in self._readers:
-            reader.read(layer, self._view, maps)
+        cells = sum(one.maps[0].numel() for one in seen)
+        if self._waiting and not (self._cells + cells <= self._room and self._looks_alike(seen)):
+            self._show(layer)
+        self._waiting.append(seen)
+        self._cells += cells
         if layer + 1 == self._n_layers:
-            del self._view, self._uniforms
+            self._show(layer + 1)
+            del self._view, self._waiting, self._uniforms
 
-    def _layer(self, seen: Seen) -> LayerMaps:
-        (maps,) = seen.maps
-        uniform = self._uniform(seen) if seen.allowed else None
-        if self._weighted:
-            maps = norm_weighted(maps, seen.norms[0])
+    def _looks_alike(self, seen: Sequence[Seen]) -> bool:
+        """Whether the layer may look at the same keys as those that wait."""
+        pairs = zip(self._waiting[0], seen, strict=True)
+        return all(a is b for one, other in pairs for a, b in zip(one.allowed, other.allowed, strict=True))
+
+    def _show(self, end: int) -> None:
+        """Let the readers read the layers that wait, which end before `end`."""
+        maps = [self._together(layers) for layers in zip(*self._waiting, strict=True)]
+        first, self._waiting, self._cells = end - len(self._waiting), [], 0
+        for reader in self._readers:
+            reader.read(first, self._view, maps)
+
+    def _together(self, layers: Sequence[Seen]) -> LayerMaps:
+        """What one encoder showed in some layers."""
+        found = [norm_weighted(one.maps[0], one.norms[0]) if self._weighted else one.maps[0] for one in layers]
+        maps = found[0] if len(found) == 1 else torch.cat(found, 1)
         row, query = self._view.padding
-        maps[row, :, query] = 0
-        return LayerMaps(maps, self._view, seen.contexts[0] if seen.contexts else None, uniform)
+        maps[row, :, query] = maps.new_zeros(())  # a plain 0 would be copied to a GPU, and waited for
+        contexts = [one.contexts[0] for one in layers if one.contexts]
+        uniform = self._uniform(layers) if layers[0].allowed else None
+        return LayerMaps(maps, self._view, contexts, uniform, [one.shape[1] for one in found])
 
-    def _uniform(self, seen: Seen) -> Uniform:
+    def _uniform(self, layers: Sequence[Seen]) -> Uniform:
         """Most layers of most models may look at the same keys: then it is the same for all."""
-        (allowed,) = seen.allowed
+        (allowed,) = layers[0].allowed
         if self._weighted:
-            return Uniform(self._view, allowed * seen.norms[0][:, :, None])
-        known = [one for one in self._uniforms if torch.equal(one.allowed, allowed)]
-        if not known:
-            known = [Uniform(self._view, allowed)]
-            self._uniforms += known
-        return known[0]
+            return Uniform(self._view, allowed * torch.cat([one.norms[0] for one in layers], 1)[:, :, None])
+        for known in self._uniforms:
+            if known.allowed is allowed or (_on_cpu(allowed) and torch.equal(known.allowed, allowed)):
+                return known
+        self._uniforms.append(Uniform(self._view, allowed))
+        return self._uniforms[-1]
+
+
+def _room(device: torch.device) -> int:
+    """How many cells of maps are read together: on a CPU those of a layer, which are in the cache."""
+    return torch.cuda.get_device_properties(device).total_memory // _BYTES if device.type == "cuda" else 0

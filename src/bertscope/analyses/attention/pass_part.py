@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from bertscope.analyses.attention.maps import LayerMaps, MapReader, View, read_maps
+from bertscope.analyses.attention.maps import LayerMaps, MapReader, read_maps
+from bertscope.analyses.attention.view import View
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
 from bertscope.models.batches import WINDOW, tokenise

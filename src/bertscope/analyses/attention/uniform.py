@@ -11,7 +11,7 @@ from torch import Tensor
 from bertscope.analyses.attention.between_words import between_words, received
 
 if TYPE_CHECKING:
-    from bertscope.analyses.attention.maps import View
+    from bertscope.analyses.attention.view import View
 
 _TINY = torch.finfo(torch.float32).tiny
 

@@ -9,8 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention.maps import LayerMaps, View, entropy, inner, product
+from bertscope.analyses.attention.kept import MapResampling, kept
+from bertscope.analyses.attention.maps import LayerMaps, entropy, inner
 from bertscope.analyses.attention.pass_part import PassPart
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.change.question import ChangeConfig
 from bertscope.analyses.change.result import change_result
 from bertscope.analyses.shapes import CLASSES
@@ -20,7 +22,7 @@ from bertscope.analyses.side_by_side import subject
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.model_record import records
-from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.resampling import RunningMean
 from bertscope.core.sums import Sums
 from bertscope.models.encoder import Encoder
 
@@ -71,7 +73,7 @@ class ChangeReader:
         classify: Callable[[LayerMaps], Tensor] | None = None,
         classes: Sequence[str] = (),
     ) -> None:
-        self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
+        self.resampling = MapResampling(ids, repeats=repeats, seed=seed)
         self.head_counts, self._classify, self.classes = list(head_counts), classify, list(classes)
         self.heads = RunningMean(self.resampling)
         """[head of all layers, measure]."""
@@ -89,18 +91,19 @@ class ChangeReader:
         if self._classify is not None:
             n = len(self.classes)
             move = self._classify(before) * n + self._classify(after)
-            self._moved.append(torch.nn.functional.one_hot(move, n * n).sum(1))
-        if layer + 1 == view.n_layers:
+            named = torch.nn.functional.one_hot(move, n * n)
+            self._moved += [named[:, heads].sum(1) for heads in before.layers]
+        if layer + len(before.layers) == view.n_layers:
             self._take(view.rows)
 
     def _take(self, rows: np.ndarray) -> None:
         """Take in what the layers of a batch showed."""
-        found = torch.cat(self._found, 1).cpu().numpy()
-        known = ~np.isnan(found[..., 0])  # a head that moves nothing has no norm-weighted attention
-        self.heads.add(rows, np.where(known[..., None], found, np.float32(0)), known)
+        found = torch.cat(self._found, 1)
+        known = ~found[..., 0].isnan()  # a head that moves nothing has no norm-weighted attention
+        self.heads.add(rows, kept(torch.where(known[..., None], found, 0)), kept(known))
         if self._moved:
-            moved = torch.stack(self._moved, 1).cpu().numpy()
-            self.moves.add(rows, moved, moved.sum(-1))
+            moved = torch.stack(self._moved, 1)
+            self.moves.add(rows, kept(moved), kept(moved.sum(-1)))
         del self._found, self._moved
 
     def sums(self, first: int = 0) -> Sums:

@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from torch import Tensor
 
+from bertscope.analyses.attention.kept import RunningSum
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.sums import Sums
 from bertscope.core.units import heads_of_layers
+from bertscope.models.sending import sent
 
 
 @dataclass(frozen=True)
@@ -34,25 +38,30 @@ class Means:
 
     def __init__(self, resampling: Resampling, head_counts: Sequence[int]) -> None:
         self.attention, self.special, self.pairs = (RunningMean(resampling) for _ in range(3))
-        self.pairs_of_heads: np.ndarray | float = 0.0  # sums over as many texts as `pairs` has
+        self.pairs_of_heads = RunningSum()  # over as many texts as `pairs` has
         self._head_counts, self._layers = list(head_counts), heads_of_layers(head_counts)
-        self.mean = np.repeat(np.eye(len(head_counts), dtype=np.float32), head_counts, axis=0)  # [head, layer]
-        self.mean /= np.maximum(self.mean.sum(0), 1)
+        mean = np.repeat(np.eye(len(head_counts), dtype=np.float32), head_counts, axis=0)
+        self._mean = torch.from_numpy(mean / np.maximum(mean.sum(0), 1))
+
+    def mean_on(self, device: torch.device) -> Tensor:
+        """[head, layer]: by which heads' values become their layers' means."""
+        self._mean = sent(self._mean, device)
+        return self._mean
 
     def sums(self) -> Sums:
         running = {"attention": self.attention, "special": self.special, "pairs": self.pairs}
         found = Sums.of({name: one.sums() for name, one in running.items()}, heads=self._head_counts)
-        return Sums({**found.arrays, "pairs_of_heads": np.asarray(self.pairs_of_heads)}, found.facts)
+        return Sums({**found.arrays, "pairs_of_heads": self.pairs_of_heads.value}, found.facts)
 
     def merge(self, other: Sums) -> None:
         for name, mean in (("attention", self.attention), ("special", self.special), ("pairs", self.pairs)):
             mean.merge(other.part(name))
-        self.pairs_of_heads = self.pairs_of_heads + other.arrays["pairs_of_heads"]
+        self.pairs_of_heads.merge(other.arrays["pairs_of_heads"])
 
     def layers(self) -> dict[int, LayerMeans]:
         attention, special, pairs = self.attention.draws, self.special.draws, self.pairs.draws
         with np.errstate(invalid="ignore"):  # no text has such a pair: 0 of 0
-            pairs_of_heads = self.pairs_of_heads / self.pairs.count[..., None, None]
+            pairs_of_heads = self.pairs_of_heads.value / self.pairs.count[..., None, None]
         return {
             layer: LayerMeans(attention[..., at], special[..., at], pairs[..., layer - 1], pairs_of_heads[..., at])
             for layer, at in self._layers.items()

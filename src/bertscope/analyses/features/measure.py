@@ -14,9 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention.maps import LayerMaps, View, ascending, product
+from bertscope.analyses.attention.kept import MapResampling, kept
+from bertscope.analyses.attention.maps import LayerMaps, ascending
 from bertscope.analyses.attention.pass_part import PassPart
 from bertscope.analyses.attention.uniform import Uniform
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.features.means import LayerMeans, Means
 from bertscope.analyses.features.question import ANY, FEATURES, SPECIAL, FeaturesConfig
 from bertscope.analyses.features.result import features_result
@@ -104,7 +106,7 @@ class FeatureReader:
         """On features that the texts don't tell."""
         self.features = (*marked, *SPECIAL)
         self.words = (*marked, ANY)
-        self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
+        self.resampling = MapResampling(ids, repeats=repeats, seed=seed)
         self.special_share = RunningMean(Resampling(ids, repeats=0))
         """[([CLS], [SEP] together, [SEP] each)]: what a head gives them that attends to all tokens alike."""
         columns = [np.concatenate([*rows, np.zeros(0, bool)]) for rows in marked.values()]
@@ -116,20 +118,19 @@ class FeatureReader:
         self._means: list[Means] = []
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
-        """Each layer is reduced to what its heads give to tokens and features; then all heads are measured."""
+        """Layers are reduced to what their heads give to tokens and features; then all heads are measured."""
         if layer == 0:
             self._batch = _Batch(view, self._features(view))
             self.special_share.add(view.rows, self._batch.special_share, self._batch.special_counts)
-        self._batch.layers.append([self._batch.reduce(one) for one in maps])
-        if layer + 1 == view.n_layers:
+        self._batch.take(maps)
+        if layer + len(maps[0].layers) == view.n_layers:
             self._measure(self._batch)
             del self._batch
 
     def _measure(self, batch: _Batch) -> None:
         of_encoders = list(zip(*batch.layers, strict=True))
         if not self._means:
-            counts = [[shown[0].shape[-1] for shown in layers] for layers in of_encoders]
-            self._means = [Means(self.resampling, of_layers) for of_layers in counts]
+            self._means = [Means(self.resampling, of_layers) for of_layers in batch.head_counts]
         for means, layers in zip(self._means, of_encoders, strict=True):
             batch.measure(means, *(torch.cat(parts, -1) for parts in zip(*layers, strict=True)))
 
@@ -178,7 +179,7 @@ class FeatureReader:
         at = self._starts[view.rows][:, None] + place
         inside = at < self._starts[view.rows + 1][:, None]
         has = self._has[:, np.where(inside, at, 0)] & inside  # [W, row, word]
-        return torch.from_numpy(has).to(shown.device).transpose(0, 1) & shown[:, None]
+        return view.send(has).transpose(0, 1) & shown[:, None]
 
 
 class _Batch:
@@ -186,7 +187,8 @@ class _Batch:
 
     def __init__(self, view: View, words: Tensor) -> None:
         self._view = view
-        self.layers: list[list[tuple[Tensor, ...]]] = []  # what `reduce` gave, for each encoder
+        self.layers: list[list[tuple[Tensor, ...]]] = []  # what `_reduce` gave, for each encoder
+        self.head_counts: list[list[int]] = []  # of each encoder's layers
         self._uniform: Uniform | None = None  # of which `_alike` is the reduction
         self._words = words
         self._has = words[:, :-1]
@@ -196,11 +198,11 @@ class _Batch:
         count = torch.cat([sizes[:, :-1], special], 1)  # [row, F]
         weights = expected_maximum_weights(count.minimum(total), total[:, 0], words.shape[-1])
         self._weights = weights.flip(-1)  # [row, F, place in rising order]
-        by_any = ((count > 0) & (total > 0)).cpu().numpy()
-        self._counts = np.stack([by_any, by_any & view.cls.any(1).cpu().numpy()[:, None]], 1).astype(np.float32)
+        by_any = (count > 0) & (total > 0)
+        self._counts = torch.stack([by_any, by_any & view.cls.any(1)[:, None]], 1).float()
 
-        lengths = view.lengths.cpu().numpy()
-        cls, sep = special.cpu().numpy().T
+        lengths = view.host.lengths.numpy()
+        cls, sep = (one.sum(1).numpy() for one in (view.host.cls, view.host.sep))
         self.special_counts = np.stack([np.ones(len(sep)), np.ones(len(sep)), sep > 0], 1)
         self.special_share = np.stack([cls, sep, sep > 0], 1) / lengths[:, None]
 
@@ -209,9 +211,14 @@ class _Batch:
         pairs = sizes[:, :, None] * sizes[:, None] - own
         self._paired = (pairs > 0).float()
         self._per_pair = self._paired / pairs.clamp_min(1)
-        self._pair_counts = self._paired.cpu().numpy()
 
-    def reduce(self, maps: LayerMaps) -> tuple[Tensor, ...]:
+    def take(self, maps: Sequence[LayerMaps]) -> None:
+        """Take in some layers of each encoder."""
+        self.layers.append([self._reduce(one) for one in maps])
+        before = self.head_counts or [[] for _ in maps]
+        self.head_counts = [known + one.head_counts for known, one in zip(before, maps, strict=True)]
+
+    def _reduce(self, maps: LayerMaps) -> tuple[Tensor, ...]:
         """[row, token, by, head]: the attention of all tokens and of [CLS]; [row, from W, to W, head]: the mean over
         pairs of two different words, 0 where there are none; and both beyond uniform."""
         if maps.uniform is not self._uniform:
@@ -230,25 +237,25 @@ class _Batch:
     def measure(
         self, means: Means, on_tokens: Tensor, between: Tensor, tokens_beyond: Tensor, beyond: Tensor
     ) -> None:
-        """Take in what all heads gave; the shapes are those of `reduce`."""
+        """Take in what all heads gave; the shapes are those of `_reduce`."""
         rows = self._view.rows
         found = torch.stack(self._strongest(on_tokens, tokens_beyond), 2).permute(
             0, 3, 1, 2, 4
         )  # [row, by, F, 3, head]
-        means.attention.add(rows, found.cpu().numpy() * self._counts[..., None, None], self._counts)
+        means.attention.add(rows, kept(found * self._counts[..., None, None]), kept(self._counts))
 
         by_all = on_tokens[:, :, 0]
         cls, sep = (which[:, None].float() @ by_all for which in (self._view.cls, self._view.sep))
         each = sep / self._view.sep.sum(1).clamp_min(1)[:, None, None]
-        means.special.add(rows, torch.cat([cls, sep, each], 1).cpu().numpy(), self.special_counts)
+        means.special.add(rows, kept(torch.cat([cls, sep, each], 1)), self.special_counts)
 
         any_two = beyond[:, -1, -1]  # [row, head]
-        paired, mean = self._paired.flatten(1), torch.from_numpy(means.mean).to(between.device)
+        paired, mean = self._paired.flatten(1), means.mean_on(between.device)
         any_two_summed = (paired.T @ any_two).unflatten(0, between.shape[1:3])
         of_heads = between.sum(0), beyond.sum(0), any_two_summed  # [from W, to W, head] each
-        means.pairs_of_heads += torch.stack(of_heads, 2).double().cpu().numpy()
+        means.pairs_of_heads.add(torch.stack(of_heads, 2))
         of_layers = between @ mean, beyond @ mean, self._paired[..., None] * (any_two @ mean)[:, None, None]
-        means.pairs.add(rows, torch.stack(of_layers, 3).cpu().numpy(), self._pair_counts)
+        means.pairs.add(rows, kept(torch.stack(of_layers, 3)), kept(self._paired))
 
     def _strongest(self, on_tokens: Tensor, beyond: Tensor) -> tuple[Tensor, ...]:
         """[row, F, by, head] each: attention to the feature's strongest word, the strongest beyond uniform, and that

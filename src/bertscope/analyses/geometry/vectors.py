@@ -20,6 +20,7 @@ from torch.nn.functional import normalize
 from bertscope.analyses.geometry.words import Words
 from bertscope.core.resampling import left_out
 from bertscope.models.evaluating import best_device
+from bertscope.models.sending import sent
 
 AS_IT_IS, TOP_REMOVED, STANDARDISED = "as_it_is", "top_removed", "standardised"
 _CELLS = 2**22  # numbers of a stack of occurrence matrices
@@ -34,7 +35,7 @@ class LayerVectors:
 
     def __getitem__(self, rows: slice | np.ndarray) -> Tensor:
         part = self._vectors[rows]
-        return torch.from_numpy(part if part.flags.writeable else part.copy()).to(self._device)
+        return sent(part if part.flags.writeable else part.copy(), self._device)
 
 
 @dataclass(frozen=True)
@@ -158,22 +159,26 @@ def by_text(vectors: LayerVectors, words: Words, forms: dict[str, Form]) -> dict
     The latter is averaged over a text's words, then over the texts of more than one word.
     """
     groups = len(words.edges) - 1
-    units = {name: np.zeros((groups, vectors[:1].shape[1])) for name in forms}
-    texts = {name: np.zeros((groups, 2)) for name in forms}
+    first = vectors[:1]  # sums stay where the vectors are until all are added
+    units = {name: first.new_zeros(groups, first.shape[1], dtype=torch.float64) for name in forms}
+    texts = {name: first.new_zeros(groups, 2, dtype=torch.float64) for name in forms}
     for begin, end in words.blocks():
         block, group = vectors[begin:end], words.group[begin]
-        text = torch.from_numpy(words.text[begin:end] - words.text[begin]).to(block.device)
-        lengths = torch.bincount(text)
+        places = words.text[begin:end] - words.text[begin]
+        text, lengths = sent(places, block.device), sent(np.bincount(places), block.device)
+        several = lengths > 1
         for name, form in forms.items():
             formed = form(block)
             unit = normalize(formed, dim=1)
             means = normalize(_summed(formed, text, len(lengths)), dim=1)
             inside = _summed((unit * means[text]).sum(1), text, len(lengths)) / lengths
-            units[name][group] += unit.sum(0).double().cpu().numpy()
-            texts[name][group] += [float(inside[lengths > 1].sum(dtype=torch.float64)), int((lengths > 1).sum())]
-    squares = {name: np.square(left_out(sums)).sum(1) for name, sums in units.items()}
+            units[name][group] += unit.sum(0).double()
+            inside = torch.where(several, inside, 0).sum(dtype=torch.float64)
+            texts[name][group] += torch.stack([inside, several.sum().double()])
+    squares = {name: np.square(left_out(sums.cpu().numpy())).sum(1) for name, sums in units.items()}
+    of_texts = {name: _ratio(left_out(sums.cpu().numpy())) for name, sums in texts.items()}
     sizes = sizes_left(words)
-    return {name: (_mean_cosine(squares[name], sizes), _ratio(left_out(texts[name]))) for name in forms}
+    return {name: (_mean_cosine(squares[name], sizes), of_texts[name]) for name in forms}
 
 
 def self_similarity(vectors: LayerVectors, words: Words, forms: dict[str, Form]) -> dict[str, np.ndarray]:
@@ -188,15 +193,16 @@ def self_similarity(vectors: LayerVectors, words: Words, forms: dict[str, Form])
         cells, cell = np.unique(number[within] * groups + words.group[rows], return_inverse=True)
         type_of, group_of = np.divmod(cells, groups)
         block = vectors[rows]
-        place = torch.from_numpy(cell).to(block.device)
-        owner = torch.from_numpy(type_of - first).to(block.device)
+        place, owner = sent(cell, block.device), sent(type_of - first, block.device)
         for name, form in forms.items():
             parts = _summed(normalize(form(block), dim=1), place, len(cells))
             whole = _summed(parts, owner, last - first)
             squares, with_whole, own = found[name]
-            squares[first:last] = whole.square().sum(1).cpu().numpy()
-            with_whole[group_of, type_of] = (parts * whole[owner]).sum(1).cpu().numpy()
-            own[group_of, type_of] = parts.square().sum(1).cpu().numpy()
+            each = whole.square().sum(1), (parts * whole[owner]).sum(1), parts.square().sum(1)
+            parted = np.cumsum([len(whole), len(parts)])  # one wait for all three
+            of_types, of_cells, own_cells = np.split(torch.cat(each).cpu().numpy(), parted)
+            squares[first:last] = of_types
+            with_whole[group_of, type_of], own[group_of, type_of] = of_cells, own_cells
     sizes = left_out(words.by_group)
     return {
         name: _mean_cosine(np.concatenate([squares[None], squares - 2 * with_whole + own]), sizes)

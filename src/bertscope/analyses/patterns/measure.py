@@ -9,8 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention.maps import LayerMaps, View, product
+from bertscope.analyses.attention.kept import MapResampling, kept
+from bertscope.analyses.attention.maps import LayerMaps
 from bertscope.analyses.attention.pass_part import PassPart
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.patterns.question import PatternsConfig
 from bertscope.analyses.patterns.result import patterns_result
 from bertscope.analyses.shapes import CLASSES, LABELS, Labels
@@ -24,7 +26,7 @@ from bertscope.analyses.side_by_side import side_by_side
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.prediction_powered import Labelled
-from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.core.resampling import RunningMean
 from bertscope.core.sums import Sums
 from bertscope.models.encoder import Encoder
 
@@ -71,10 +73,11 @@ class LabelledCalls:
         self.shares = np.zeros((len(self.labels), len(CLASSES)))
         """[map, class]: what the classifier calls all maps of the map's text."""
 
-    def look(self, layer: int, view: View, called: Tensor) -> None:
-        """Take what the batch's maps of a layer are called, [row, head]."""
-        which, row, head = self.places.seen(layer, view)
-        self.called[which] = called[row, head].cpu().numpy()
+    def look(self, layer: int, maps: LayerMaps, called: Tensor) -> None:
+        """Take what the batch's maps of layers from `layer` on are called, [row, head]."""
+        for at, heads in enumerate(maps.layers, start=layer):
+            which, row, head = self.places.seen(at, maps.view)
+            self.called[which] = called[row, heads.start + head].cpu().numpy()
 
     def end(self, view: View, shares: np.ndarray) -> None:
         """Take what the classifier calls the maps of each of the batch's texts, [row, class]."""
@@ -104,7 +107,7 @@ class PatternsReader:
         self._labelled = list(checkpoints).index(labelled.checkpoint) if labelled else None
         encoders = list(checkpoints.values())
         self._classify = classify or shipped_classifiers(encoders[0].device)
-        self.resampling = Resampling(examples.ids, repeats=config.repeats, seed=config.seed, product=product)
+        self.resampling = MapResampling(examples.ids, repeats=config.repeats, seed=config.seed)
         self.means = [RunningMean(self.resampling) for _ in encoders]
         """Of each encoder, [head of all layers, labels x classes + parts + measures]: a map's class, by each of the
         classifiers, is 1 in one of its columns."""
@@ -120,7 +123,7 @@ class PatternsReader:
             chances = self._classify(one, parts)
             named = {of: chances[of].argmax(-1) for of in LABELS}
             if self.labelled and which == self._labelled:
-                self.labelled.look(layer, view, named["both"])
+                self.labelled.look(layer, one, named["both"])
             shape = [torch.nn.functional.one_hot(named[of], len(CLASSES)).float() for of in LABELS]
             to_special = torch.einsum("bhk,bk->bh", one.received, (view.cls | view.sep).float())
             measured = torch.stack([to_special, one.entropy, one.distance], -1)
@@ -128,12 +131,12 @@ class PatternsReader:
             self.representative.look(which, layer, one, measured)
             if which == 0:
                 self.exemplars.look(layer, one, chances["both"])
-        if layer + 1 == view.n_layers:
+        if layer + len(maps[0].layers) == view.n_layers:
             for which, (mean, found) in enumerate(zip(self.means, self._found, strict=True)):
-                of_heads = torch.cat(found, 1).cpu().numpy()
-                mean.add(view.rows, of_heads)
-                if self.labelled and which == self._labelled:
-                    self.labelled.end(view, of_heads[..., : len(CLASSES)].mean(1))  # the first are of both labellers
+                of_heads = torch.cat(found, 1)
+                mean.add(view.rows, kept(of_heads))
+                if self.labelled and which == self._labelled:  # the first classes are of both labellers
+                    self.labelled.end(view, of_heads[..., : len(CLASSES)].cpu().numpy().mean(1))
             del self._found
 
     def tokens(self, row: int) -> list[str]:

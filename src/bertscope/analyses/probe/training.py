@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax
 
 from bertscope.analyses.probe.vectors import Vectors, joined
+from bertscope.models.sending import sent
 
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8  # Adam's
 _BLOCK = 2048  # items that are scored at a time
@@ -54,8 +55,9 @@ class Probes:
     @torch.inference_mode()
     def log_probabilities(self, items: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Blocks of items, and what every probe says of them: [probe, item, class]."""
+        one = _reads_one(self.reads)
         for block in items.split(_BLOCK):
-            yield block, log_softmax(_answers(self.vectors, self.reads, self.weights, block), -1)
+            yield block, log_softmax(_answers(self.vectors, self.reads, one, self.weights, block), -1)
 
     def hits_and_losses(self, labels: Tensor, items: Tensor) -> tuple[Tensor, Tensor]:
         """[probe, item]: whether the likeliest class is that of `labels` [probe, all items], and the loss in nats."""
@@ -80,7 +82,7 @@ def train_probes(
     allowed = torch.zeros(len(reads), len(vectors.sources), dtype=torch.bool)
     for probe, places in enumerate(reads):
         allowed[probe, list(places)] = True
-    allowed = allowed.to(vectors.stack.device)
+    allowed = sent(allowed, vectors.stack.device)
     weights = _start(vectors, allowed, _frequencies(labels[:, train], classes), training)
     run = _Run(vectors, allowed, labels, weights, training)
     order = torch.Generator().manual_seed(training.seed)
@@ -115,10 +117,15 @@ def _start(vectors: Vectors, reads: Tensor, frequencies: Tensor, training: Train
     return [torch.zeros(reads.shape, device=reads.device), *layers, last, frequencies.log()[:, None]]
 
 
-def _answers(vectors: Vectors, reads: Tensor, weights: Sequence[Tensor], items: Tensor) -> Tensor:
-    """[probe, item, class]: what the probes say, before the softmax."""
+def _reads_one(reads: Tensor) -> bool:
+    """Whether each probe reads one source alone. A GPU must be waited for, so that isn't asked in every step."""
+    return bool((reads.sum(1) == 1).all())
+
+
+def _answers(vectors: Vectors, reads: Tensor, one: bool, weights: Sequence[Tensor], items: Tensor) -> Tensor:
+    """[probe, item, class]: what the probes say, before the softmax; `one`: see `_reads_one`."""
     mix, *layers = weights
-    if (reads.sum(1) == 1).all():
+    if one:
         sources = reads.int().argmax(1)
         read = [vector.index_select(1, sources) for vector in vectors.read(items)]
     else:
@@ -139,7 +146,7 @@ class _Run:
         self, vectors: Vectors, reads: Tensor, labels: Tensor, weights: list[Tensor], training: Training
     ) -> None:
         self._vectors, self._reads, self._labels, self._training = vectors, reads, labels, training
-        self.going = torch.arange(len(reads), device=reads.device)
+        self.going, self._one = torch.arange(len(reads), device=reads.device), _reads_one(reads)
         self.best = [weight.clone() for weight in weights]
         self.best_loss = torch.full((len(reads),), torch.inf, device=reads.device)
         self._weights = weights
@@ -184,12 +191,13 @@ class _Run:
 
     def _keep(self, on: Tensor) -> None:
         self.going, self._rate, self._waited = self.going[on], self._rate[on], self._waited[on]
+        self._one = _reads_one(self._reads[self.going])
         self._weights = [weight.detach()[on] for weight in self._weights]
         self._moments = [(mean[on], square[on]) for mean, square in self._moments]
 
     def _losses(self, items: Tensor) -> Tensor:
         """[probe]: the mean loss of the probes that are going."""
-        logits = _answers(self._vectors, self._reads[self.going], self._weights, items)
+        logits = _answers(self._vectors, self._reads[self.going], self._one, self._weights, items)
         gold = self._labels[self.going][:, items]
         return cross_entropy(logits.flatten(0, 1), gold.flatten(), reduction="none").view(gold.shape).mean(1)
 
@@ -199,4 +207,4 @@ def _batches(train: Tensor, order: torch.Generator, training: Training) -> Itera
     size = min(training.batch, len(train))
     times = -(-training.least_steps * size // len(train))
     for _ in range(max(1, times)):
-        yield from train[torch.randperm(len(train), generator=order).to(train.device)].split(size)
+        yield from train[sent(torch.randperm(len(train), generator=order), train.device)].split(size)

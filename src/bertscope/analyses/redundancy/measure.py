@@ -8,15 +8,17 @@ the tokens' places: what is taken depends neither on batches nor on order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention.maps import LayerMaps, View, product, times_log2
+from bertscope.analyses.attention.kept import MapResampling, kept
+from bertscope.analyses.attention.maps import LayerMaps, times_log2
 from bertscope.analyses.attention.pass_part import PassPart
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.redundancy.clusters import clusters, plane
 from bertscope.analyses.redundancy.compared import Compared
 from bertscope.analyses.redundancy.interactions import (
@@ -41,6 +43,7 @@ from bertscope.core.units import every
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Passed
+from bertscope.models.sending import sent
 
 _TINY = torch.finfo(torch.float32).tiny
 _CELLS, _GPU_CELLS = 2**18, 2**25  # mixtures held at a time: on a CPU they must stay in the cache
@@ -129,23 +132,24 @@ class RedundancyReader:
         repeats: int = 1000,
         seed: int = 0,
     ) -> None:
-        self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
+        self.resampling = MapResampling(ids, repeats=repeats, seed=seed)
         self._keys, self._queries = hashed(ids, seed), queries
         self.maps = [MapsApart(self.resampling, counts) for counts in head_counts]
         self.outputs = [Outputs(counts, tokens) for counts in head_counts]
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
         if layer == 0:  # the same queries and tokens for all layers of a batch, and for all encoders
-            real = view.real.cpu().numpy()
+            real = view.host.real.numpy()
             places = np.arange(real.shape[1], dtype=np.uint64)
             keys = self._keys[view.rows][:, None]
-            self._places, self._share = _chosen(mixed(mixed(keys, _QUERIES), places), real, self._queries)
-            words = real & ~(view.cls | view.sep).cpu().numpy()
+            chosen = _chosen(mixed(mixed(keys, _QUERIES), places), real, self._queries)
+            self._places, self._share = map(view.send, chosen)
+            words = real & ~(view.host.cls | view.host.sep).numpy()
             self._hashes = np.where(words, mixed(mixed(keys, _TOKENS), places), NONE)
         for one, apart, outputs in zip(maps, self.maps, self.outputs, strict=True):
-            assert one.context is not None
-            apart.add(layer, view.rows, one.maps, self._places, self._share)
-            outputs.add(layer, one.context, self._hashes)
+            apart.add(layer, one, self._places, self._share)
+            for at, context in enumerate(one.contexts, start=layer):
+                outputs.add(at, context, self._hashes)
 
     def sums(self, first: int = 0) -> Sums:
         maps = {f"maps.{at}": one.sums() for at, one in enumerate(self.maps)}
@@ -170,63 +174,68 @@ class MapsApart:
         """Where each layer's heads begin among all heads, and where the last layer's end."""
         self.examples = 0
         self._member = torch.eye(len(head_counts)).repeat_interleave(torch.tensor(head_counts), 0)  # [head, layer]
-        self._sums, self._squares = memory_mapped([2, self.ends[-1], self.ends[-1]], np.float64)
+        self._sums, self._squares = (_LowerSum(self.ends[-1]) for _ in range(2))
         self._layers = RunningMean(resampling)  # [layer, layers up to this one], summed over pairs
 
-    def add(self, layer: int, rows: np.ndarray, maps: Tensor, places: Tensor, share: Tensor) -> None:
-        """Take in one layer's maps [row, head, query, key]: queries `places` [row, query], each with its weight."""
-        start, end = self.ends[layer : layer + 2]
-        n_layers = len(self.ends) - 1
-        places, share = places.to(maps.device), share.to(maps.device)
+    def add(self, layer: int, layers: LayerMaps, places: Tensor, share: Tensor) -> None:
+        """Take in the maps of layers from `layer` on: queries `places` [row, query], each with its weight."""
+        maps, until = layers.maps, layer + len(layers.layers)
+        start, end, n_layers = self.ends[layer], self.ends[until], len(self.ends) - 1
         taken = maps[torch.arange(len(maps), device=maps.device)[:, None], :, places]  # [row, query, head, key]
         if layer == 0:
-            self.examples += len(rows)
+            self.examples += len(maps)
             self._kept = taken.new_empty(places.numel(), taken.shape[-1], self.ends[-1])  # [row x query, key, head]
             self._own = taken.new_empty(places.numel(), self.ends[-1])
-            self._by_layer = taken.new_zeros(len(rows), n_layers, n_layers)
+            self._by_layer = taken.new_zeros(len(maps), n_layers, n_layers)
+            self._member = sent(self._member, maps.device)
         self._kept[..., start:end] = taken.flatten(0, 1).transpose(1, 2).clamp_min(_TINY)
-        together = self._together(start, end)  # [row x query, head, head up to this layer]
+        together = self._together(layer, until)  # [row x query, head, head up to the last of these layers]
         self._own[:, start:end] = together[..., start:end].diagonal(dim1=1, dim2=2)
         bits = (self._own[:, start:end, None] + self._own[:, None, :end] - together.mul_(2)).div_(4).clamp_min_(0)
         apart = torch.einsum("rq,rqij->rij", share, bits.unflatten(0, tuple(places.shape)))
-        self._sums[start:end, :end] += apart.sum(0).cpu().numpy()
-        self._squares[start:end, :end] += apart.square().sum(0).cpu().numpy()
-        self._by_layer[:, layer] = apart.sum(1) @ self._member[:end].to(apart)
-        if layer + 1 == n_layers:
-            self._layers.add(rows, self._by_layer.cpu().numpy())
+        self._sums.add(start, apart.sum(0))
+        self._squares.add(start, apart.square().sum(0))
+        of_layers = torch.stack([apart[:, heads].sum(1) for heads in layers.layers], 1) @ self._member[:end]
+        self._by_layer[:, layer:until] = of_layers.tril(layer)  # above, nothing was compared
+        if until == n_layers:
+            self._layers.add(layers.view.rows, kept(self._by_layer))
             del self._kept, self._own, self._by_layer
 
-    def _together(self, start: int, end: int) -> Tensor:
-        """S of each head from `start` to `end` with each head before `end`, a few queries at a time."""
-        kept = self._kept[..., :end]
-        cells = _CELLS if kept.device.type == "cpu" else _GPU_CELLS
-        step = max(1, cells // max(1, kept.shape[1] * (end - start) * end))
-        found = kept.new_empty(len(kept), end - start, end)
-        for first in range(0, len(kept), step):
-            some = kept[first : first + step]
-            mixtures = some[:, :, start:, None] + some[:, :, None, :]  # [row x query, key, head, head]
-            torch.sum(times_log2(mixtures), 1, out=found[first : first + step])
+    def _together(self, layer: int, until: int) -> Tensor:
+        """S of each head of some layers with each head of its own layer and of those below, a few queries at a time;
+        0 with heads above."""
+        first_head, last = self.ends[layer], self.ends[until]
+        found = self._kept.new_zeros(len(self._kept), last - first_head, last)
+        for start, end in pairwise(self.ends[layer : until + 1]):
+            shown = self._kept[..., :end]
+            cells = _CELLS if shown.device.type == "cpu" else _GPU_CELLS
+            step = max(1, cells // max(1, shown.shape[1] * (end - start) * end))
+            for first in range(0, len(shown), step):
+                some = shown[first : first + step]
+                mixtures = some[:, :, start:, None] + some[:, :, None, :]  # [row x query, key, head, head]
+                of_heads = found[first : first + step, start - first_head : end - first_head, :end]
+                torch.sum(times_log2(mixtures), 1, out=of_heads)
         return found
 
     def sums(self) -> Sums:
         found = Sums.of({"layers": self._layers.sums()}, examples=self.examples)
-        return Sums({**found.arrays, "sums": self._sums, "squares": self._squares}, found.facts)
+        return Sums({**found.arrays, "sums": self._sums.value, "squares": self._squares.value}, found.facts)
 
     def merge(self, other: Sums) -> None:
         self.examples += other.facts["examples"]
-        self._sums += other.arrays["sums"]
-        self._squares += other.arrays["squares"]
+        self._sums.merge(other.arrays["sums"])
+        self._squares.merge(other.arrays["squares"])
         self._layers.merge(other.part("layers"))
 
     @property
     def divergence(self) -> np.ndarray:
         """[head, head] in bits, the mean over examples: symmetric, 0 with itself."""
-        return mirrored(self._sums / self.examples)
+        return mirrored(self._sums.value / self.examples)
 
     @property
     def error(self) -> np.ndarray:
         """[head, head]: the divergence's standard error over examples."""
-        variance = self._squares / self.examples - (self._sums / self.examples) ** 2
+        variance = self._squares.value / self.examples - (self._sums.value / self.examples) ** 2
         return mirrored(np.sqrt(variance.clip(0) / max(1, self.examples - 1)))
 
     @property
@@ -236,11 +245,30 @@ class MapsApart:
         return below + np.tril(below, -1).swapaxes(1, 2)
 
 
-def _chosen(hashes: np.ndarray, real: np.ndarray, count: int) -> tuple[Tensor, Tensor]:
+class _LowerSum:
+    """A sum over batches of [head, head], which comes some heads at a time, each with all up to the last of them."""
+
+    def __init__(self, heads: int) -> None:
+        self._sum = torch.from_numpy(memory_mapped([heads, heads], np.float64))
+
+    def add(self, start: int, values: Tensor) -> None:
+        """Take in heads from `start` on."""
+        self._sum = sent(self._sum, values.device)
+        self._sum[start : start + len(values), : values.shape[1]] += values
+
+    def merge(self, values: np.ndarray) -> None:
+        self._sum = self._sum + sent(values, self._sum.device)
+
+    @property
+    def value(self) -> np.ndarray:
+        return self._sum.cpu().numpy()
+
+
+def _chosen(hashes: np.ndarray, real: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """`count` real tokens of each row (0: all), those with the smallest hashes, and their weights, which add up to 1.
 
     A row with fewer tokens has them all; what is missing has the weight 0.
     """
     places = np.argsort(np.where(real, hashes, NONE), axis=1, kind="stable")[:, : count or real.shape[1]]
     there = np.take_along_axis(real, places, 1).astype(np.float32)
-    return torch.from_numpy(places), torch.from_numpy(there / there.sum(1, keepdims=True))
+    return places, there / there.sum(1, keepdims=True)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.sums import Sums
+from bertscope.models.sending import sent
 
 NONE = np.uint64(2**64 - 1)
 """The hash of what is no token to be taken."""
@@ -26,13 +27,10 @@ class Outputs:
 
     def add(self, layer: int, context: Tensor, hashes: np.ndarray) -> None:
         """Take in one layer's outputs [row, token, head, d]: of the tokens whose hash [row, token] is low enough."""
-        size = len(self._hashes)
         if layer == 0:  # which tokens come, and whose places they take
-            taken = self._places(hashes.ravel())
-            self._free, self._come = (torch.from_numpy(places).to(context.device) for places in taken)
+            self._free, self._come = (sent(places, context.device) for places in self._places(hashes.ravel()))
             if self._values is None:
-                shape = size, self._ends[-1], context.shape[-1]
-                self._values = torch.from_numpy(memory_mapped(shape, np.float32)).to(context.device)
+                self._values = self._empty(context.shape[-1], context.device)
         if len(self._come):
             assert self._values is not None
             self._values[self._free, slice(*self._ends[layer : layer + 2])] = context.flatten(0, 1)[self._come]
@@ -49,10 +47,16 @@ class Outputs:
         if not len(hashes):
             return
         if self._values is None:
-            shape = len(self._hashes), *values.shape[1:]
-            self._values = torch.from_numpy(memory_mapped(shape, np.float32))
+            self._values = self._empty(values.shape[2], torch.device("cpu"))
         free, come = self._places(hashes)
-        self._values[torch.from_numpy(free)] = torch.from_numpy(values[come])
+        self._values[sent(free, self._values.device)] = sent(values[come], self._values.device)
+
+    def _empty(self, size: int, device: torch.device) -> Tensor:
+        """Places for as many outputs as are wanted, each of this size."""
+        shape = len(self._hashes), self._ends[-1], size
+        if device.type == "cpu":
+            return torch.from_numpy(memory_mapped(shape, np.float32))
+        return torch.zeros(shape, device=device)
 
     def _places(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of tokens with these hashes, whose places are taken, and by which of them."""
@@ -73,7 +77,7 @@ class Outputs:
     def values(self) -> Tensor:
         """[token, head x d], in the order of the hashes."""
         assert self._values is not None
-        return self._values[torch.from_numpy(self._taken).to(self._values.device)].flatten(1)
+        return self._values[sent(self._taken, self._values.device)].flatten(1)
 
     @property
     def alike(self) -> np.ndarray:
@@ -84,9 +88,10 @@ class Outputs:
 def cka(values: Tensor, head_counts: Sequence[int]) -> np.ndarray:
     """Linear CKA between the heads' outputs [token, head x d]: |X'Y|^2 / (|X'X| |Y'Y|), columns centred.
 
-    1 for outputs that are rotations or multiples of each other; NaN for a head whose output never varies.
+    1 for outputs that are rotations or multiples of each other; NaN for a head whose output never varies. In double
+    precision: of the same outputs it is then the same, however many threads multiply them.
     """
-    heads = sum(head_counts)
+    heads, values = sum(head_counts), values.double()
     centred = (values - values.mean(0)).unflatten(1, (heads, -1))  # [token, head, d]
     squares = np.zeros((heads, heads))
     ends = [0, *accumulate(head_counts)]
@@ -94,7 +99,7 @@ def cka(values: Tensor, head_counts: Sequence[int]) -> np.ndarray:
         cross = centred[:, start:end].flatten(1).T @ centred[:, :end].flatten(1)
         size = centred.shape[2]
         blocks = cross.unflatten(1, (end, size)).unflatten(0, (end - start, size))  # [head, d, head, d]
-        squares[start:end, :end] = blocks.square().sum((1, 3)).double().cpu().numpy()
+        squares[start:end, :end] = blocks.square().sum((1, 3)).cpu().numpy()
     own = np.sqrt(np.diag(squares))
     scale = own[:, None] * own
     found = np.divide(squares, scale, out=np.full_like(squares, np.nan), where=scale > 0)

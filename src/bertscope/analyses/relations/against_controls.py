@@ -24,8 +24,8 @@ def heads_table(reader: RelationReader, sums: HeadSums, least: int) -> pd.DataFr
     counts = np.asarray(reader.counts)[:, :, None, None]  # [half, R, 1, 1]
     n, difference, p = _tested(reader, sums)
     n = n[:, None, None]
-    control = _divided(np.asarray(sums.control), n)
-    hits = np.asarray(sums.hits)
+    control = _divided(sums.control.value, n)
+    hits = sums.hits.value
     enough = np.broadcast_to(n >= least, p.shape)
     parts = []
     for layer, at in sums.layers.items():
@@ -53,7 +53,7 @@ def frames_table(reader: RelationReader, sums: HeadSums) -> pd.DataFrame:
     all heads; beside it the score of the paper, which has no test."""
     relation = reader.pairs.names.index(ELEMENT)
     n, difference, p = (found[relation] for found in _tested(reader, sums))
-    control = _divided(np.asarray(sums.control)[relation], n)
+    control = _divided(sums.control.value[relation], n)
     scores = sums.scores.draws
     low, high = interval(scores[:, 0])
     parts = []
@@ -95,7 +95,7 @@ def _mine(reader: RelationReader, relation: int) -> np.ndarray:
 
 def _tested(reader: RelationReader, sums: HeadSums) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """[R]: how many pairs have a control; [R, direction, head]: the mean difference, and its p-value."""
-    shape = (len(reader.pairs.names), *sums.apart.shape[1:])
+    shape = (len(reader.pairs.names), *sums.apart.array.shape[1:])
     n, means, p = np.zeros(shape[0]), np.full(shape, np.nan), np.full(shape, np.nan)
     for relation in range(shape[0]):
         mine = _mine(reader, relation)

@@ -16,13 +16,15 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from bertscope.analyses.attention.between_words import most_attended
-from bertscope.analyses.attention.maps import LayerMaps, View
+from bertscope.analyses.attention.kept import KeptRows, RunningSum, kept, packed_bits
+from bertscope.analyses.attention.maps import LayerMaps
 from bertscope.analyses.attention.uniform import Uniform
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.relations.pairs import NONE, OFFSETS, Pairs, gathered
-from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.sums import Sums
 from bertscope.core.units import every, heads_of_layers
+from bertscope.models.sending import sent
 from bertscope.models.words import NO_WORD
 
 ROUNDING = 1e-6
@@ -35,36 +37,38 @@ class HeadSums:
     R relations; directions to target, to source.
     """
 
-    def __init__(self, place: int, resampling: Resampling, head_counts: Sequence[int], n_compared: int) -> None:
+    def __init__(
+        self, place: int, resampling: Resampling, head_counts: Sequence[int], n_compared: int, device: torch.device
+    ) -> None:
         self.place, self.head_counts = place, list(head_counts)
         """Which of the encoders it is, and how many heads its layers have."""
         self.heads = every("head", head_counts)
         self.layers = heads_of_layers(head_counts)
         self.scores = RunningMean(resampling)
         """[(excess, the most attention between two pieces), head]: from frames' elements to what evokes them."""
-        self.apart = memory_mapped([n_compared, 2, len(self.heads)], np.float32)
+        self.apart = KeptRows([n_compared, 2, len(self.heads)], np.float32, device)
         """[pair that has a control, direction, head]: excess in the pair minus that in its control."""
-        self.hits: np.ndarray | float = 0.0
+        self.hits = RunningSum()
         """[(test, validation), R, direction, head]: the most attended other word was the right one."""
-        self.control: np.ndarray | float = 0.0
+        self.control = RunningSum()
         """[R, direction, head]: the sum of the excess in the controls."""
 
     def differences(self, of: np.ndarray) -> np.ndarray:
         """[pair, direction, head] of some of the pairs that have a control."""
-        apart = self.apart[of].astype(np.float64)
+        apart = self.apart.array[of].astype(np.float64)
         return np.where(np.abs(apart) < ROUNDING, 0.0, apart)
 
     def sums(self, touched: np.ndarray) -> Sums:
         """Of differences, those that are known in part, or wholly: a pair or its control was read."""
-        added = {"hits": np.asarray(self.hits), "control": np.asarray(self.control)}
-        apart = {"touched": touched, "apart": self.apart[touched]}
+        added = {"hits": self.hits.value, "control": self.control.value}
+        apart = {"touched": touched, "apart": self.apart.array[touched]}
         return Sums.of({"scores": self.scores.sums(), "added": Sums(added), "differences": Sums(apart)})
 
     def merge(self, other: Sums) -> None:
         added, differences = other.part("added").arrays, other.part("differences").arrays
-        self.hits = self.hits + added["hits"]
-        self.control = self.control + added["control"]
-        self.apart[differences["touched"]] += differences["apart"]
+        self.hits.merge(added["hits"])
+        self.control.merge(added["control"])
+        self.apart.merge(differences["touched"], differences["apart"])
         self.scores.merge(other.part("scores"))
 
 
@@ -135,28 +139,28 @@ class PairBatch:
     """A batch's pairs, with all that doesn't depend on the maps."""
 
     def __init__(self, view: View, pairs: Pairs) -> None:
-        self._view, self._device = view, view.real.device
+        self._view, self.send, self.device = view, view.send, view.real.device
         self.layers: list[list[tuple[Tensor, ...]]] = []  # what `take` gave, for each encoder
         self._uniform: Uniform | None = None  # of which `_expected` are the pairs
         width, n_names = view.word_count, len(pairs.names)
-        self._member, sizes = self._units(pairs)
+        self._member, whole = self._units(pairs)
         self._spans = self._member.shape[1] > width
-        whole = ((self._member @ (view.pieces > 0).float()[..., None])[..., 0] >= sizes).cpu().numpy()  # [row, unit]
         at, row = gathered(pairs.starts, view.rows)
         n_words = pairs.n_words[view.rows][row][:, None]
         ends = self._here(pairs.ends[at], n_words)
         shown = self._shown(whole, row, ends)
         at, row, ends = at[shown], row[shown], ends[shown]
-        self._row, self._ends = map(self._tensor, (row[:, None], ends))
+        self._row, self._ends = map(self.send, (row[:, None], ends))
         self._read_controls(pairs, whole, at)
 
         relation, chooses = pairs.relation[at], pairs.chooses[view.rows][row]
-        self._half = self._one_hot(chooses * n_names + relation, 2 * n_names)
-        self.counts = self._half.sum(0).reshape(2, n_names).cpu().numpy()
+        half = one_hot(torch.from_numpy(chooses * n_names + relation.astype(np.int64)), 2 * n_names).float()
+        self._half = sent(half, self.device)
+        self.counts = half.sum(0).reshape(2, n_names).numpy()
         bits = (pairs.near[at][..., None] >> np.arange(len(OFFSETS)) & 1).astype(np.float32)
-        self.near = (self._half[:, n_names:].T @ self._tensor(bits).flatten(1)).cpu().numpy()
+        self.near = (half[:, n_names:].T @ torch.from_numpy(bits).flatten(1)).numpy()
         self.near = self.near.reshape(n_names, 2, len(OFFSETS))
-        self._kept, self.test = self._tensor(~chooses), at[~chooses]
+        self._kept, self.test = self.send(np.flatnonzero(~chooses)), at[~chooses]
         self._frames = self._masks(row, ends, pairs.framed[at]) if pairs.framed.any() else None
 
     def _read_controls(self, pairs: Pairs, whole: np.ndarray, at: np.ndarray) -> None:
@@ -165,12 +169,14 @@ class PairBatch:
         compared = np.zeros(len(at), dtype=bool)
         inside = place < len(pairs.with_control)
         compared[inside] = pairs.with_control[place[inside]] == at[inside]
-        self._compared, self.with_control = self._tensor(compared), pairs.compared[place[compared]]
+        self.with_control = pairs.compared[place[compared]]
+        self._compared, self._with_control = map(self.send, (np.flatnonzero(compared), self.with_control))
         at, row = gathered(pairs.control_starts, self._view.rows)
         ends = self._here(pairs.control_ends[at], pairs.n_words[self._view.rows][row][:, None])
         assert self._shown(whole, row, ends).all(), "controls lie in texts that are read whole"
-        self._control_row, self._controls = map(self._tensor, (row[:, None], ends))
+        self._control_row, self._control_ends = map(self.send, (row[:, None], ends))
         self.controls = pairs.control_of[at]
+        self._controls = self.send(self.controls)
         self._control_relation = self._one_hot(pairs.control_relation[self.controls], len(pairs.names))
 
     def take(self, maps: LayerMaps) -> tuple[Tensor, ...]:
@@ -190,19 +196,19 @@ class PairBatch:
 
     def add(
         self, sums: HeadSums, found: Tensor, true: Tensor, control: Tensor, maxima: Tensor | None = None
-    ) -> np.ndarray:
+    ) -> Tensor:
         """Take in what all heads gave; the shapes are those of `take`. Returns the test half's hits, as bits."""
         others = self._ends.flip(1)[..., None]
         hits = self._member[self._row[..., None], others, found.clamp_min(0)] * (found != NO_WORD)
         shape = (2, self._half.shape[1] // 2, *hits.shape[1:])
-        sums.hits += self._summed(self._half, hits).reshape(shape)
-        sums.control += self._summed(self._control_relation, control).reshape(shape[1:])
-        sums.apart[self.with_control] += true[self._compared].cpu().numpy()
-        sums.apart[self.controls] -= control.cpu().numpy()
+        sums.hits.add((self._half.T @ hits.flatten(1)).reshape(shape))
+        sums.control.add((self._control_relation.T @ control.flatten(1)).reshape(shape[1:]))
+        sums.apart.add(self._with_control, true[self._compared])
+        sums.apart.add(self._controls, -control)
         if maxima is not None and self._frames is not None:
             of_rows = (self._frames.share @ true[:, 0]).double(), maxima.double()
-            sums.scores.add(self._view.rows, torch.stack(of_rows, 1).cpu().numpy(), self._frames.has)
-        return np.packbits((hits > 0)[self._kept].flatten(1).cpu().numpy(), axis=1)
+            sums.scores.add(self._view.rows, kept(torch.stack(of_rows, 1)), self._frames.has)
+        return packed_bits((hits > 0)[self._kept].flatten(1))
 
     def _of_units(self, words: Tensor) -> tuple[Tensor, Tensor]:
         """[row, word, from unit, head] and [row, to unit, from unit, head] of [row, to, from, head]: from a span, the
@@ -218,7 +224,7 @@ class PairBatch:
         units, flat = between.shape[1], between.flatten(0, 2)
         pairs, controls = (
             flat[(row * units + ends.flip(1)) * units + ends]
-            for row, ends in ((self._row, self._ends), (self._control_row, self._controls))
+            for row, ends in ((self._row, self._ends), (self._control_row, self._control_ends))
         )
         return pairs, controls
 
@@ -230,31 +236,31 @@ class PairBatch:
 
     def _masks(self, row: np.ndarray, ends: np.ndarray, linked: np.ndarray) -> _Frames:
         pieces = self._member @ self._view.in_word.transpose(1, 2)  # [row, unit, token]
-        n, of = len(self._view.rows), self._tensor(row[linked])
-        source, target = (pieces[of, self._tensor(ends[linked, end])] for end in (0, 1))
+        n, of = len(self._view.rows), self.send(row[linked])
+        source, target = (pieces[of, self.send(ends[linked, end])] for end in (0, 1))
         pairs = source[:, :, None] * target[:, None]
         mask = pairs.new_zeros(n, *pairs.shape[1:]).index_add_(0, of, pairs)
         counts = np.bincount(row[linked], minlength=n)
-        share = self._one_hot(row, n).T * self._tensor(linked) / self._tensor(np.maximum(counts, 1))[:, None]
+        share = self._one_hot(row, n).T * self.send(linked) / self.send(np.maximum(counts, 1))[:, None]
         return _Frames((mask > 0).float(), share.float(), (counts > 0).astype(float))
 
-    def _units(self, pairs: Pairs) -> tuple[Tensor, Tensor]:
-        """[row, unit, word]: 1 where the word is in the unit; and [row, unit]: how many words the unit has."""
-        rows, width = self._view.rows, self._view.word_count
-        member = torch.eye(width, device=self._device).expand(len(rows), width, width)
-        sizes = torch.ones(len(rows), width, device=self._device)
+    def _units(self, pairs: Pairs) -> tuple[Tensor, np.ndarray]:
+        """[row, unit, word]: 1 where the word is in the unit; and [row, unit]: whether it is shown whole."""
+        rows, width, shown = self._view.rows, self._view.word_count, self._view.shown_words
+        member = torch.eye(width, device=self.device).expand(len(rows), width, width)
         spans, row = gathered(pairs.span_starts, rows)
         if not len(spans):
-            return member, sizes
+            return member, shown
         number = spans - pairs.span_starts[rows][row]
         at, span = gathered(pairs.word_starts, spans)
         words = pairs.span_words[at]
         span, words = span[words < width], words[words < width]
         more = np.zeros((len(rows), number.max() + 1, width), dtype=np.float32)
         more[row[span], number[span], words] = 1
-        more_sizes = np.ones(more.shape[:2], dtype=np.float32)
-        more_sizes[row, number] = np.diff(pairs.word_starts)[spans]
-        return torch.cat([member, self._tensor(more)], 1), torch.cat([sizes, self._tensor(more_sizes)], 1)
+        sizes = np.ones(more.shape[:2], dtype=np.float32)
+        sizes[row, number] = np.diff(pairs.word_starts)[spans]
+        whole = (more @ shown[..., None].astype(np.float32))[..., 0] >= sizes
+        return torch.cat([member, self.send(more)], 1), np.concatenate([shown, whole], 1)
 
     def _here(self, units: np.ndarray, n_words: np.ndarray) -> np.ndarray:
         """Units as this batch counts them: spans after the words of the longest text."""
@@ -265,12 +271,5 @@ class PairBatch:
         inside = (units >= 0) & (units < whole.shape[1])
         return (inside & whole[row[:, None], np.where(inside, units, 0)]).all(1)
 
-    def _tensor(self, values: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values)).to(self._device)
-
     def _one_hot(self, values: np.ndarray, width: int) -> Tensor:
-        return one_hot(self._tensor(values.astype(np.int64)), width).float()
-
-    def _summed(self, of: Tensor, values: Tensor) -> np.ndarray:
-        """The sums over pairs for each column of a one-hot."""
-        return (of.T @ values.flatten(1)).double().cpu().numpy()
+        return one_hot(self.send(values.astype(np.int64)), width).float()

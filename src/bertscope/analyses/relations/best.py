@@ -118,7 +118,7 @@ def findings(p: np.ndarray) -> np.ndarray:
 def _choose(sums: HeadSums) -> dict[str, np.ndarray]:
     """The head (its place among all, its layer, its number) and direction with most hits in the validation half, for
     each relation; the first of equals."""
-    hits = np.asarray(sums.hits)[VALIDATION].transpose(0, 2, 1)  # [R, head, direction]
+    hits = sums.hits.value[VALIDATION].transpose(0, 2, 1)  # [R, head, direction]
     place, direction = np.divmod(hits.reshape(len(hits), -1).argmax(1), 2)
     layer, head = np.array([(unit.layer, unit.number) for unit in sums.heads])[place].T
     return {"place": place, "layer": layer, "head": head, "direction": direction}

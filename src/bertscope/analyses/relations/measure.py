@@ -18,8 +18,10 @@ from functools import partial
 import numpy as np
 import torch
 
-from bertscope.analyses.attention.maps import LayerMaps, View, product
+from bertscope.analyses.attention.kept import KeptRows, MapResampling
+from bertscope.analyses.attention.maps import LayerMaps
 from bertscope.analyses.attention.pass_part import PassPart
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.relations.batch import HeadSums, PairBatch, TestHalf
 from bertscope.analyses.relations.controls import SAMPLE, SENTENCES, Controls, Span, matched_controls
 from bertscope.analyses.relations.pairs import LinkCounts, Pairs, annotated, collect_pairs, notes_on, refuse_none
@@ -28,8 +30,6 @@ from bertscope.analyses.relations.result import relations_result
 from bertscope.analyses.side_by_side import side_by_side, subject
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed_texts, mixed
-from bertscope.core.memory_mapped import memory_mapped
-from bertscope.core.resampling import Resampling
 from bertscope.core.sums import Sums
 from bertscope.models.batches import pieces_of_words
 from bertscope.models.encoder import Encoder
@@ -84,7 +84,7 @@ class RelationReader:
 
     def __init__(self, pairs: Pairs, ids: Sequence[str], *, repeats: int = 1000, seed: int = 0) -> None:
         self.pairs = pairs
-        self.resampling = Resampling(ids, repeats=repeats, seed=seed, product=product)
+        self.resampling = MapResampling(ids, repeats=repeats, seed=seed)
         self.sums_of: list[HeadSums] = []
         """One entry per encoder."""
         self.counts: np.ndarray | float = 0.0
@@ -95,23 +95,26 @@ class RelationReader:
         self._test = np.flatnonzero(of_test)  # the pairs of the test half
         self._seen = np.zeros(len(self._test), dtype=bool)  # which of them were seen whole
         self._place = np.cumsum(of_test) - 1  # of a pair in `_test`
-        self._bits: list[np.ndarray] = []  # of each encoder, the hits in these pairs
+        self._bits: list[KeptRows] = []  # of each encoder, the hits in these pairs
         self._touched = np.zeros(len(pairs.control_relation), dtype=bool)  # of compared pairs: it or its control seen
         self._others: list[TestHalf] = []  # of texts that others read
 
     def read(self, layer: int, view: View, maps: Sequence[LayerMaps]) -> None:
-        """Of each layer the pairs' attention is taken; then all heads are summed at once."""
+        """Of layers the pairs' attention is taken; then all heads are summed at once."""
         if layer == 0:
             self._batch = PairBatch(view, self.pairs)
+            self._head_counts: list[list[int]] = [[] for _ in maps]
         self._batch.layers.append([self._batch.take(one) for one in maps])
-        if layer + 1 == view.n_layers:
+        for counts, one in zip(self._head_counts, maps, strict=True):
+            counts += one.head_counts
+        if layer + len(maps[0].layers) == view.n_layers:
             self._add(self._batch)
-            del self._batch
+            del self._batch, self._head_counts
 
     def _add(self, batch: PairBatch) -> None:
         of_encoders = list(zip(*batch.layers, strict=True))
         if not self.sums_of:
-            self._begin([[found.shape[-1] for found, *_ in layers] for layers in of_encoders])
+            self._begin(self._head_counts, batch.device)
         self.counts += batch.counts
         self.near += batch.near
         places = self._place[batch.test]
@@ -119,13 +122,13 @@ class RelationReader:
         self._touched[batch.with_control] = self._touched[batch.controls] = True
         for sums, bits, layers in zip(self.sums_of, self._bits, of_encoders, strict=True):
             taken = (torch.cat(parts, -1) for parts in zip(*layers, strict=True))
-            bits[places] = batch.add(sums, *taken)
+            bits.put(batch.send(places), batch.add(sums, *taken))
 
-    def _begin(self, head_counts: Sequence[Sequence[int]]) -> None:
+    def _begin(self, head_counts: Sequence[Sequence[int]], device: torch.device) -> None:
         compared = len(self.pairs.control_relation)
-        self.sums_of = [HeadSums(at, self.resampling, one, compared) for at, one in enumerate(head_counts)]
+        self.sums_of = [HeadSums(at, self.resampling, one, compared, device) for at, one in enumerate(head_counts)]
         widths = [(2 * len(one.heads) + 7) // 8 for one in self.sums_of]
-        self._bits = [memory_mapped([len(self._test), width], np.uint8) for width in widths]
+        self._bits = [KeptRows([len(self._test), width], np.uint8, device) for width in widths]
 
     @property
     def test_half(self) -> TestHalf:
@@ -133,7 +136,7 @@ class RelationReader:
         at = self._test[self._seen]
         row = np.searchsorted(self.pairs.starts, at, side="right") - 1
         rows, sizes = np.unique(row, return_counts=True)
-        bits = tuple(one[self._seen] for one in self._bits)
+        bits = tuple(one.array[self._seen] for one in self._bits)
         keys = self.resampling.keys[rows]
         own = TestHalf(self.pairs.relation[at], self.pairs.near[at], sizes, keys, bits)
         return TestHalf.joined([*([own] if len(at) or not self._others else []), *self._others])
@@ -147,7 +150,7 @@ class RelationReader:
 
     def merge(self, other: Sums) -> None:
         if not self.sums_of:
-            self._begin(other.facts["heads"])
+            self._begin(other.facts["heads"], torch.device("cpu"))
         added = other.part("pairs").arrays
         self.counts = self.counts + added["counts"]
         self.near = self.near + added["near"]

@@ -25,7 +25,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention.maps import LayerMaps, View, ascending
+from bertscope.analyses.attention.maps import LayerMaps, lowest_third
+from bertscope.analyses.attention.view import View
 
 PARTS = ("columns", "band", "block", "rest")
 """What a map's mass is divided into; shares of them sum to 1."""
@@ -47,7 +48,7 @@ class Parts:
 def decompose(maps: LayerMaps) -> Parts:
     """The parts of every map of a layer."""
     sides = maps.view.once(Sides)
-    tokens, lengths = maps.maps.shape[-1], maps.view.lengths[:, None]
+    lengths = maps.view.lengths[:, None]
     level, column = (torch.zeros_like(maps.maps[:, :, :2]) for _ in range(2))  # [row, head, side of queries, key]
     by_key = maps.maps.mT.contiguous()
     for queries in range(sides.count):
@@ -57,11 +58,10 @@ def decompose(maps: LayerMaps) -> Parts:
             even = level_of_most(common, here, sides.size[:, None, keys])[..., None]
             level[:, :, queries] += even * here
         column[:, :, queries] = (common - level[:, :, queries]).clamp_min(0)
-    of_query = sides.index[:, None, :, None].expand(-1, maps.maps.shape[1], -1, tokens)
-    left = maps.maps - level.gather(2, of_query)
+    left = maps.maps - sides.of_queries(level)
     over = left.clamp_min(0)
     blocks = maps.maps.sum((2, 3)) - over.sum((2, 3))
-    left = (over - column.gather(2, of_query)).clamp_min(0)
+    left = (over - sides.of_queries(column)).clamp_min(0)
     columns = over.sum((2, 3)) - left.sum((2, 3))
     band, offset, width = _band(left, maps.view)
     shares = (torch.stack([columns, band, blocks], -1) / lengths[..., None]).clamp(0, 1)
@@ -73,18 +73,29 @@ class Sides:
     """Which side each token is on."""
 
     def __init__(self, view: View) -> None:
-        second = (view.segments.cummax(1).values > 0) & view.real  # from the second text's first token on
+        second = _second(view)
         self.member = torch.stack([view.real & ~second, second], dim=-1)  # [row, token, side]
         self.size = self.member.sum(1)
         self.index = second.long()
         self.is_pair = second.any(1, keepdim=True)  # [row, 1]
-        self.count = 2 if bool(second.any()) else 1
+        self.count = 2 if bool(_second(view.host).any()) else 1
+
+    def of_queries(self, values: Tensor) -> Tensor:
+        """[row, head, query, key] of what sides have, [row, head, side of queries, key]."""
+        if self.count == 1:
+            return values[:, :, :1]
+        return values.gather(2, self.index[:, None, :, None].expand(-1, values.shape[1], -1, values.shape[3]))
+
+
+def _second(view: View) -> Tensor:
+    """[row, token]: on the second side, which is from the second text's first token on."""
+    return (view.segments.cummax(1).values > 0) & view.real
 
 
 def level_of_most(values: Tensor, among: Tensor, count: Tensor) -> Tensor:
     """The level that most values along the last dimension reach (two thirds), of those that are `among`; 0 where none
     is."""
-    ordered = ascending(torch.where(among, values, torch.inf))
+    ordered = lowest_third(torch.where(among, values, torch.inf))
     at = ((count - 1) // 3).clamp_min(0).expand(values.shape[:-1])[..., None]
     return torch.where(count > 0, ordered.gather(-1, at)[..., 0], 0)
 
@@ -111,9 +122,9 @@ def _band(left: Tensor, view: View) -> tuple[Tensor, Tensor, Tensor]:
     cells = torch.minimum(along, level[..., None])
     in_row = cells.sum(2)  # [row, head, query]
     # Rows that the edge cuts: the band holds what is left within its reach, the nearest cell where that is outside.
-    cut = (used[..., None] & ~inside[:, None] & view.real[:, None, None]).any(2)
+    cut = _any_of(used, ~inside & view.real[:, None])
     reached = (along * used[..., None]).sum(2)
-    none_inside = ~(used[..., None] & inside[:, None]).any(2)
+    none_inside = ~_any_of(used, inside)
     ahead = (level * after).sum(-1) > 0
     last = left.gather(3, (n - 1)[:, None, :, None].expand(*left.shape[:3], 1))[..., 0]
     nearest = torch.where(ahead[..., None], last, left[..., 0])
@@ -123,6 +134,11 @@ def _band(left: Tensor, view: View) -> tuple[Tensor, Tensor, Tensor]:
     offset = torch.where(some, (level * after).sum(-1) / whole, torch.nan)
     width = torch.where(some, whole.square() / squares, torch.nan)
     return in_row.sum(-1) * some, offset, width
+
+
+def _any_of(used: Tensor, there: Tensor) -> Tensor:
+    """[row, head, query]: whether any diagonal that is used [row, head, diagonal] is there [row, diagonal, query]."""
+    return used.float() @ there.float() > 0
 
 
 def along_diagonals(maps: Tensor, reach: int) -> Tensor:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention.maps import LayerMaps, View, ascending, inner, times_log2
+from bertscope.analyses.attention.maps import LayerMaps, ascending, inner, times_log2
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.shapes.decomposition import PARTS, Parts, Sides, along_diagonals, decompose, level_of_most
 
 NAMES = (
@@ -88,7 +89,7 @@ def _seen(maps: LayerMaps) -> dict[str, Tensor]:
     between = (rectangles - mean[..., None, None]).square() * share[..., None] * share[:, :, None]
     of_rows = ((bright.sum(3) / n[..., None] - mean[..., None]).square() * real).sum(-1) / n
     # What is left of the cells when each side's columns are taken away, along the diagonals.
-    left = bright - columns.gather(2, sides.index[:, None, :, None].expand_as(bright))
+    left = bright - sides.of_queries(columns)
     left = left * (real[..., None] & key_is_real)
     reach = left.shape[-1] // 2
     after = torch.arange(-reach, reach + 1, device=left.device)

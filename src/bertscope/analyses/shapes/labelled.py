@@ -13,7 +13,8 @@ import pandas as pd
 import torch
 from safetensors.numpy import load_file
 
-from bertscope.analyses.attention.maps import LayerMaps, View
+from bertscope.analyses.attention.maps import LayerMaps
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.shapes import CLASSES, Labels
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.models.batches import group_by_budget

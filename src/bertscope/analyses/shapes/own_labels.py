@@ -31,7 +31,7 @@ from bertscope.data.plain_files import named
 from bertscope.data.table_files import read_text
 
 if TYPE_CHECKING:
-    from bertscope.analyses.attention.maps import View
+    from bertscope.analyses.attention.view import View
     from bertscope.models.encoder import Encoder
 
 FORMAT = 1

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from bertscope.analyses.attention.maps import LayerMaps, View
+from bertscope.analyses.attention.maps import LayerMaps
+from bertscope.analyses.attention.view import View
 from bertscope.analyses.shapes.exemplars import Tokens
 from bertscope.core.sums import Sums
 from bertscope.models.encoder import Encoder
@@ -19,12 +22,47 @@ WANTED = 12  # tokens: the examples whose length is nearest to this are kept
 LONGEST = 24  # tokens: of a longer example, where there are no shorter ones, the first so many are shown
 
 
+class _Shown:
+    """What a batch's chosen examples show in some layers: [example, head, ...], where it came to be until it is
+    read."""
+
+    def __init__(self, values: Tensor) -> None:
+        self._values = values
+
+    @cached_property
+    def array(self) -> np.ndarray:
+        return self._values.cpu().numpy()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Of that, what one example shows in one layer."""
+
+    of: _Shown
+    place: int
+    heads: slice
+    side: int | None = None
+    """Tokens on each side of a map."""
+
+    @property
+    def array(self) -> np.ndarray:
+        shown = self.of.array[self.place, self.heads]
+        return shown if self.side is None else shown[:, : self.side, : self.side].copy()
+
+
 @dataclass
 class _Kept:
     """One example: for each encoder and layer every head's map, and the numbers by which examples are compared."""
 
-    maps: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # [head, query, key]
-    numbers: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)  # [head, number]
+    maps: dict[tuple[int, int], Any] = field(default_factory=dict)  # [head, query, key], or a part
+    numbers: dict[tuple[int, int], Any] = field(default_factory=dict)  # [head, number], or a part
+
+    def read(self) -> _Kept:
+        """The same as arrays."""
+        return _Kept(*(
+            {at: one.array if isinstance(one, _Part) else one for at, one in found.items()}
+            for found in (self.maps, self.numbers)
+        ))  # fmt: skip
 
 
 class RepresentativeMaps:
@@ -35,24 +73,30 @@ class RepresentativeMaps:
 
     def choose(self, view: View) -> None:
         """Before a batch's layers are looked at: which of its examples are kept, and which earlier ones no longer."""
-        far = (view.lengths - WANTED).abs().tolist()
+        far = (view.host.lengths - WANTED).abs().tolist()
         here = {(distance, int(row)): place for place, (distance, row) in enumerate(zip(far, view.rows, strict=True))}
         best = sorted({*self._kept, *here})[:EXAMPLES]
         self._here = {key: here[key] for key in best if key in here}
-        lengths = view.lengths.tolist()
+        lengths = view.host.lengths.tolist()
         self._sides = [min(int(lengths[place]), LONGEST) for place in self._here.values()]
+        self._places = view.send(np.array(list(self._here.values()), dtype=np.int64))
         self._kept = {key: self._kept.get(key) or _Kept() for key in best}
 
     def look(self, encoder: int, layer: int, maps: LayerMaps, numbers: Tensor) -> None:
-        """Keep the chosen examples' maps; `numbers` is [row, head, number]."""
+        """Keep the chosen examples' maps of layers from `layer` on; `numbers` is [row, head, number]."""
         if not self._here:
             return
-        places, side = list(self._here.values()), max(self._sides)
-        shown = maps.maps[places, :, :side, :side].cpu().numpy()
-        chosen = numbers[places].cpu().numpy()
+        side = max(self._sides)
+        shown, chosen = _Shown(maps.maps[self._places, :, :side, :side]), _Shown(numbers[self._places])
         for at, (key, n) in enumerate(zip(self._here, self._sides, strict=True)):
-            self._kept[key].maps[encoder, layer] = shown[at, :, :n, :n].copy()
-            self._kept[key].numbers[encoder, layer] = chosen[at]
+            for which, heads in enumerate(maps.layers, start=layer):
+                self._kept[key].maps[encoder, which] = _Part(shown, at, heads, n)
+                self._kept[key].numbers[encoder, which] = _Part(chosen, at, heads)
+
+    def _read(self) -> dict[tuple[float, int], _Kept]:
+        """What is kept, as arrays."""
+        self._kept = {key: one.read() for key, one in self._kept.items()}
+        return self._kept
 
     @property
     def rows(self) -> set[int]:
@@ -63,7 +107,7 @@ class RepresentativeMaps:
         """What is kept, for `merge`; `first` is where the examples begin in the corpus."""
         arrays = {
             f"{place}.{what}.{encoder}.{layer}": array
-            for place, one in enumerate(self._kept.values())
+            for place, one in enumerate(self._read().values())
             for what, found in (("maps", one.maps), ("numbers", one.numbers))
             for (encoder, layer), array in found.items()
         }
@@ -83,7 +127,7 @@ class RepresentativeMaps:
     ) -> tuple[dict[str, pd.DataFrame], np.ndarray]:
         """`head_maps`, a row for each head; `map_tokens`, those of the examples shown; and the maps [row, query,
         key], 255 times the square root of the attention."""
-        kept = list(self._kept.items())
+        kept = list(self._read().items())
         rows: list[tuple[str, int, int, int]] = []
         maps = []
         for which, (name, encoder) in enumerate(checkpoints.items()):

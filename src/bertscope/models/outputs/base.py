@@ -26,6 +26,7 @@ from bertscope.models.observe import default_budget
 from bertscope.models.outputs.contrasted import Contrasted
 from bertscope.models.outputs.deployed import Deployed
 from bertscope.models.outputs.explained import Explained
+from bertscope.models.sending import sent
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder, TaskHead
@@ -259,11 +260,11 @@ class ModelOutput(Explained, Contrasted):
         shown = replace(rows.tokens, fields=rows.tokens.fields | dict(rows.marks))
         padded = pad(shown, at, pad_id=encoder.tokenizer.pad_token_id or 0, device=device, length=length)
         marks = {name: padded.inputs.pop(name) for name in rows.marks}
-        owner = torch.from_numpy(np.repeat(np.arange(len(group)), counts)).to(device)
+        owner = sent(np.repeat(np.arange(len(group)), counts), device)
         known = {each.name: getattr(padded, each.name) for each in fields(padded)}
         cut = np.asarray(rows.truncated[group], dtype=bool)
         known["truncated"] = int(cut.sum())
-        right = None if rows.gold is None else torch.from_numpy(rows.gold[at]).to(device)
+        right = None if rows.gold is None else sent(rows.gold[at], device)
         return RowBatch(**known, examples=group + first, owner=owner, gold=right, marks=marks, cut=cut)
 
 

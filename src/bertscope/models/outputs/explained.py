@@ -14,6 +14,7 @@ from bertscope.core.attributions import NO_PLACE, Targets, Wanted
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
+from bertscope.models.sending import sent
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -110,7 +111,7 @@ def of_all(label: Tensor | np.ndarray | int, batch: RowBatch) -> Targets:
 
 
 def on(device: Any, *arrays: np.ndarray) -> list[Tensor]:
-    return [torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64)).to(device) for array in arrays]
+    return [sent(np.ascontiguousarray(array, dtype=np.int64), device) for array in arrays]
 
 
 def above_others(scores: Tensor, label: Tensor, counted: Tensor | None = None) -> Tensor:
