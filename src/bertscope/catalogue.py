@@ -55,6 +55,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.shards.division", "Find where the windows of a corpus begin."),
     Entry("bertscope.analyses.shards.sums", "Keep what a question adds up over one shard of a corpus."),
     Entry("bertscope.training.finetune", "Train an encoder on a task.", "training"),
+    Entry("bertscope.training.pretrain", "Learn a language from plain text.", "training"),
 )
 
 _KINDS = {
@@ -83,6 +84,9 @@ _KINDS = {
         open="bertscope.models.states_store:open_store",
         accept="bertscope.models.load:accept_states",
         folder="states",
+    ),
+    "documents": Kind(
+        open="bertscope.data.documents:open_documents", root="bertscope.data.documents:documents_root"
     ),
     "result": Kind(open="bertscope.core.result:load_result", root="bertscope.core.result:result_root"),
     "map_labels": Kind(

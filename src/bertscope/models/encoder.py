@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import torch
@@ -273,8 +276,14 @@ class Encoder:
             return examples
         return replace(examples, label=right_pieces(self.tokenizer, examples, self.max_length))
 
-    def save(self, folder: str | Path) -> Path:
-        """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced."""
+    def save(
+        self, folder: str | Path, *, half: bool = False, inside: Mapping[str, Path] = MappingProxyType({})
+    ) -> Path:
+        """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced.
+
+        half     write the weights in half precision
+        inside   folders that are copied into it, by the names that they get
+        """
         folder = Path(folder)
         with whole_folder(folder, KIND) as scratch, quiet_library():
             config = self.model.config
@@ -288,6 +297,8 @@ class Encoder:
                 beside = f"{SENTENCE_MODULES}."
                 whole = self.model.state_dict().items()
                 how["state_dict"] = {name: held for name, held in whole if not name.startswith(beside)}
-            self.model.save_pretrained(scratch, **how)
+            (copy.deepcopy(self.model).half() if half else self.model).save_pretrained(scratch, **how)
             save_tokenizer(self.tokenizer, scratch)
+            for name, other in inside.items():
+                shutil.copytree(other, scratch / name)
         return folder

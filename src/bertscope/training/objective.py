@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 class Objective(Protocol):
     """All that the loop knows of what is learnt."""
 
+    label: str
+    """What is being done, beside a bar."""
     metric: str
     """What the score is called."""
     chance: float
@@ -62,6 +64,8 @@ class Objective(Protocol):
 
 class Labelled:
     """A task's right answers, of whatever kind its output is."""
+
+    label = "fine-tuning"
 
     def __init__(
         self,
