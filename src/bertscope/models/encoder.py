@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 import torch
@@ -276,14 +275,9 @@ class Encoder:
             return examples
         return replace(examples, label=right_pieces(self.tokenizer, examples, self.max_length))
 
-    def save(
-        self, folder: str | Path, *, half: bool = False, inside: Mapping[str, Path] = MappingProxyType({})
-    ) -> Path:
-        """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced.
-
-        half     write the weights in half precision
-        inside   folders that are copied into it, by the names that they get
-        """
+    def save(self, folder: str | Path, *, half: bool = False, inside: Mapping[str, Path] | None = None) -> Path:
+        """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced. `half` writes weights
+        in half precision; folders that are to lie `inside` are copied there, under these names."""
         folder = Path(folder)
         with whole_folder(folder, KIND) as scratch, quiet_library():
             config = self.model.config
@@ -299,6 +293,6 @@ class Encoder:
                 how["state_dict"] = {name: held for name, held in whole if not name.startswith(beside)}
             (copy.deepcopy(self.model).half() if half else self.model).save_pretrained(scratch, **how)
             save_tokenizer(self.tokenizer, scratch)
-            for name, other in inside.items():
+            for name, other in (inside or {}).items():
                 shutil.copytree(other, scratch / name)
         return folder

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -62,6 +64,7 @@ class MaskedWords:
         next_sentence: bool,
         dropout: float,
         half: bool,
+        compiled: bool,
         length: int,
         seed: int,
         fingerprint: str,
@@ -69,6 +72,7 @@ class MaskedWords:
         """
         rate      the share of a row's pieces that is masked
         half      whether weights are kept in half precision
+        compiled  whether the layers are compiled, on a GPU
         length    tokens of the rows that are scored
         """
         self.encoder, self.fingerprint = encoder, fingerprint
@@ -82,9 +86,12 @@ class MaskedWords:
         self._pieces = Pieces(*both, tokenizer.mask_token_id, int(np.flatnonzero(~special)[0]))
         self._held_out = self._prepared(length, continues)
         right = np.concatenate([one.right[one.weight > 0] for _, one in self._held_out])
-        self.chance = float(np.bincount(right).max() / len(right))
+        self.chance, self.guessed = float(np.bincount(right).max() / len(right)), len(right)
         for module in _dropouts(encoder.model):
             module.p = dropout
+        if compiled and encoder.device.type == "cuda":
+            for block in encoder.layers:
+                block.compile(dynamic=False)
 
     @property
     def lengths(self) -> np.ndarray:
@@ -116,7 +123,7 @@ class MaskedWords:
         """How many masked pieces of held-out text are guessed; beside it what the guesses cost, in nats for a piece
         and in bits for a word."""
         moments, known = [], []
-        with torch.no_grad(), evaluating([self.encoder]):
+        with torch.no_grad(), evaluating([self.encoder]), self._as_written():
             for rows, chosen in self._held_out:
                 batch = rows.to(self.encoder.device)
                 there = replace(chosen, **{one.name: getattr(chosen, one.name).to(self.encoder.device)
@@ -135,7 +142,21 @@ class MaskedWords:
             beside["next_sentence"] = float(np.concatenate(known).mean())
         return Scores("accuracy", right / pieces, low, high, int(pieces), self.chance, beside)
 
+    @contextmanager
+    def _as_written(self) -> Iterator[None]:
+        """Run the layers in the block as they are written: what is compiled is so for the steps' shapes alone."""
+        compiled = [block._compiled_call_impl for block in self.encoder.layers]
+        for block in self.encoder.layers:
+            block._compiled_call_impl = None
+        try:
+            yield
+        finally:
+            for block, how in zip(self.encoder.layers, compiled, strict=True):
+                block._compiled_call_impl = how
+
     def finish(self) -> None:
+        for block in self.encoder.layers:
+            block._compiled_call_impl = None
         for module in _dropouts(self.encoder.model):
             module.p = _LATER_DROPOUT
         if self._half:

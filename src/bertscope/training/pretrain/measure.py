@@ -64,7 +64,8 @@ def measure(
         for one in kept.folders(history).values():
             remove(one)
         Checkpoint.of(out).remove()
-    return Trained(encoder, pretrain_result(history, settled, text.counts, records([encoder]), name))
+    counted = (text.counts, records([encoder]), name, objective.guessed)
+    return Trained(encoder, pretrain_result(history, settled, *counted))
 
 
 def kept(folder: Path, result: Result) -> Trained:
@@ -131,7 +132,7 @@ def _objective(encoder: Encoder, text: PackedText, config: PretrainConfig) -> Ma
     return MaskedWords(
         encoder, text, batch_tokens=config.batch_tokens, rate=config.mask_rate,
         whole_words=config.masking == "words", next_sentence=config.next_sentence, dropout=config.dropout,
-        half=config.half, length=config.length, seed=config.seed,
+        half=config.half, compiled=config.compiled, length=config.length, seed=config.seed,
         fingerprint=digest_text(canonical_json([text.digest, to_json(config)])),
     )  # fmt: skip
 

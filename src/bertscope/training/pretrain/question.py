@@ -71,6 +71,8 @@ class PretrainConfig:
     """How many checkpoints are kept."""
     half: bool = False
     """Write weights in half precision (float16): half the size."""
+    compiled: bool = False
+    """On a GPU, compile the layers before the first step (torch.compile): worth its minute where many follow."""
     seed: int = 0
     """Decides the first weights, the order of the rows, masks and dropout."""
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 def pretrain_result(
-    history: History, config: PretrainConfig, counts: Counts, models: dict[str, ModelRecord], name: str
+    history: History, config: PretrainConfig, counts: Counts, models: dict[str, ModelRecord], name: str, guessed: int
 ) -> Result:
+    """`guessed` is how many masked pieces the scores are of."""
     assert config.batch_tokens
     rows = pd.DataFrame(history.epochs).rename(columns={"score": "accuracy"}).drop(columns="epoch")
     rows["tokens"] = rows["step"] * config.batch_tokens
@@ -31,9 +32,11 @@ def pretrain_result(
     return pretrain.result(
         tables={"curve": curve, "steps": pd.DataFrame(history.steps, columns=["step", "loss"])},
         headline=[
-            Number("accuracy", last["accuracy"], last["low"], last["high"], unit="accuracy"),
-            Number("before", *(curve.iloc[0][key] for key in ("accuracy", "low", "high")), unit="accuracy"),
-            Number("chance", history.chance, unit="accuracy"),
+            *(
+                Number(key, *(float(row[name]) for name in ("accuracy", "low", "high")), guessed, "accuracy")
+                for key, row in (("accuracy", last), ("before", curve.iloc[0]))
+            ),
+            Number("chance", history.chance, n=guessed, unit="accuracy"),
             *(Number(key, float(last[key])) for key in beside),
         ],
         figures=_figures(history.chance),
