@@ -85,9 +85,7 @@ _KINDS = {
         accept="bertscope.models.load:accept_states",
         folder="states",
     ),
-    "documents": Kind(
-        open="bertscope.data.documents:open_documents", root="bertscope.data.documents:documents_root"
-    ),
+    "documents": Kind(open="bertscope.data.documents:open_documents", root="bertscope.data.documents:documents_root"),
     "result": Kind(open="bertscope.core.result:load_result", root="bertscope.core.result:result_root"),
     "map_labels": Kind(
         open="bertscope.analyses.shapes.own_labels:read_labels",

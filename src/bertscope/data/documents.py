@@ -56,7 +56,9 @@ def open_documents(source: Any) -> Documents:
     if isinstance(source, Documents):
         return source
     if not isinstance(source, str | Path):
-        raise UserError(f"can't read {type(source).__name__} as plain text; give a file, or a pattern such as 'a/*.gz'")
+        raise UserError(
+            f"can't read {type(source).__name__} as plain text; give a file, or a pattern such as 'a/*.gz'"
+        )
     files = tuple(files_of_pattern(source)) if is_pattern(source) else (Path(source).expanduser(),)
     return Documents(Path(source).name, files, digest_plain(files))
 

@@ -276,8 +276,8 @@ class Encoder:
         return replace(examples, label=right_pieces(self.tokenizer, examples, self.max_length))
 
     def save(self, folder: str | Path, *, half: bool = False, inside: Mapping[str, Path] | None = None) -> Path:
-        """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced. `half` writes weights
-        in half precision; folders that are to lie `inside` are copied there, under these names."""
+        """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced. `half` writes
+        weights in half precision; folders that are to lie `inside` are copied there, under these names."""
         folder = Path(folder)
         with whole_folder(folder, KIND) as scratch, quiet_library():
             config = self.model.config

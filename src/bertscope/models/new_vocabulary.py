@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
-from transformers import BertTokenizerFast
+from transformers import BertTokenizer
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _RARE = 2  # a piece that is met less often isn't learnt
@@ -17,7 +17,7 @@ _CONTINUES = "##"
 def learn_vocabulary(lines: Iterable[str], size: int, *, cased: bool, longest: int) -> Any:
     """A tokenizer as BERT's, with at most `size` pieces: fewer where the text gives no more. `longest` is how many
     tokens a text may have."""
-    learning = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # type: ignore[call-arg]
+    learning = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     learning.normalizer = normalizers.BertNormalizer(lowercase=not cased)
     learning.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     learning.train_from_iterator(
@@ -27,9 +27,10 @@ def learn_vocabulary(lines: Iterable[str], size: int, *, cased: bool, longest: i
             continuing_subword_prefix=_CONTINUES, limit_alphabet=min(1000, size // 4),
         ),
     )  # fmt: skip
-    return BertTokenizerFast(
-        vocab=learning.get_vocab(), do_lower_case=not cased, model_max_length=longest
-    )
+    # The library numbers pieces in another order in each run; sorted, the same pieces have the same numbers.
+    learnt = [*SPECIAL, *sorted(set(learning.get_vocab()) - set(SPECIAL))]
+    vocabulary = {piece: number for number, piece in enumerate(learnt)}
+    return BertTokenizer(vocab=vocabulary, do_lower_case=not cased, model_max_length=longest)
 
 
 def continues_a_word(tokenizer: Any) -> np.ndarray:

@@ -1,8 +1,9 @@
 """The course of a pre-training: so many steps, or so many minutes, whatever the machine does in them.
 
-It is divided into stretches by shares of the budget. A budget of steps is known from the start. Of one of minutes, each
-stretch gets as many steps as the last one's pace lets it have until its share of the time is over; the learning rate
-goes by the shares. So it is 0 when the time is, and a stretch whose pace was misjudged is made up for by the next.
+It is divided into stretches by shares of the budget. A budget of steps is known from the start. Of one of minutes,
+each stretch gets as many steps as the last one's pace lets it have until its share of the time is over; the learning
+rate goes by the shares. So it is 0 when the time is up, and a stretch whose pace was misjudged is made up for by the
+next.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Masking on the device: which pieces of a row are to be guessed, and what stands there instead.
 
-As many pieces of every row as the rate says, so that shapes don't depend on chance and a step can be recorded; nothing
-here waits for a number.
+As many pieces of every row as the rate says, so that shapes don't depend on chance and a step can be recorded; and
+nothing waits for a number.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def masked(ids: Tensor, pieces: Pieces, count: int) -> Masked:
     word = begins.cumsum(1) - 1
     drawn = torch.rand(rows, length + 1, device=ids.device)
     # What goes on with a special token is the rest of a word that the row before it has the beginning of.
-    drawn.scatter_(1, torch.where(special, word, length), 2.0)
+    drawn.scatter_(1, word.masked_fill(~special, length), 2.0)
     drawn = drawn.gather(1, word)
     order = drawn.argsort(dim=1, stable=True)  # so the pieces of a word stay together
     places, next_word = order[:, :count], word.gather(1, order[:, count : count + 1])
@@ -58,6 +58,8 @@ def masked(ids: Tensor, pieces: Pieces, count: int) -> Masked:
     right = ids.gather(1, places)
     how = torch.rand(rows, count, device=ids.device)
     other = torch.randint(pieces.first, len(pieces.special), (rows, count), device=ids.device, dtype=ids.dtype)
-    instead = torch.where(how < _SHOWN_AS_MASK, pieces.mask, torch.where(how < _SHOWN_AS_MASK + _SHOWN_AS_ANY, other, right))
+    # A number in `torch.where` is brought to the device, and a step that does so can't be recorded.
+    instead = torch.where(how < _SHOWN_AS_MASK + _SHOWN_AS_ANY, other, right)
+    instead = instead.masked_fill(how < _SHOWN_AS_MASK, pieces.mask)
     shown = ids.scatter(1, places, torch.where(weight, instead, right))
     return Masked(shown, places, right, weight.float(), begins.gather(1, places) & weight)

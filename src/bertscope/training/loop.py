@@ -266,7 +266,7 @@ class Training:
         """Score the validation set, remember the epoch, and make it the one to come back to."""
         score = self.objective.score()
         row = {"epoch": epoch, "loss": loss, "score": score.value, "low": score.low, "high": score.high}
-        row |= score.secondary | self.course.facts(self.history)
+        row |= {**score.secondary, **self.course.facts(self.history)}
         self.history.epochs.append(row)
         if score.value > self.history.epochs[self.history.best]["score"]:
             self.history.best = epoch

@@ -1,4 +1,4 @@
-"""Pre-training: masked words are guessed, and whether the second part of a row follows the first, if that is asked."""
+"""Pre-training: masked words are guessed, and, if that is asked, whether a row's second part follows the first."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class RowsOfText:
     """[row]: 0 where the second part follows the first in the text, 1 where it is from elsewhere; as BERT has it."""
 
     def to(self, device: torch.device) -> RowsOfText:
-        moved = {one.name: getattr(self, one.name) for one in fields(self)}
-        return RowsOfText(**{k: v.to(device) if isinstance(v, Tensor) else v for k, v in moved.items()})
+        others = [None if one is None else one.to(device) for one in (self.segments, self.follows)]
+        return RowsOfText(self.rows, self.ids.to(device), *others)
 
 
 class MaskedWords:
@@ -82,8 +82,8 @@ class MaskedWords:
         tokenizer = encoder.tokenizer
         special = np.isin(np.arange(len(tokenizer)), tokenizer.all_special_ids)
         continues = continues_a_word(tokenizer)
-        both = (torch.from_numpy(one).to(encoder.device) for one in (special, continues & whole_words))
-        self._pieces = Pieces(*both, tokenizer.mask_token_id, int(np.flatnonzero(~special)[0]))
+        there, goes_on = (torch.from_numpy(one).to(encoder.device) for one in (special, continues & whole_words))
+        self._pieces = Pieces(there, goes_on, tokenizer.mask_token_id, int(np.flatnonzero(~special)[0]))
         self._held_out = self._prepared(length, continues)
         right = np.concatenate([one.right[one.weight > 0] for _, one in self._held_out])
         self.chance, self.guessed = float(np.bincount(right).max() / len(right)), len(right)
@@ -112,7 +112,7 @@ class MaskedWords:
         losses, _, follows = self._guess(batch, chosen)
         size = chosen.weight.sum()
         loss = (losses * chosen.weight).sum() / size
-        if follows is not None:
+        if follows is not None and batch.follows is not None:
             loss = loss + cross_entropy(follows.float(), batch.follows)
         return loss, size.detach()
 
@@ -132,8 +132,8 @@ class MaskedWords:
                 hits = logits.argmax(1).view_as(there.right) == there.right
                 told = (hits * there.weight, there.weight, losses * there.weight, there.begins)
                 moments.append(torch.stack([one.double().sum(1) for one in told], 1).cpu().numpy())
-                if follows is not None:
-                    known.append((follows.argmax(1) == batch.follows).double().cpu().numpy())
+                if follows is not None and batch.follows is not None:
+                    known.append(follows.argmax(1).eq(batch.follows).double().cpu().numpy())
         sums = np.concatenate(moments)
         right, pieces, nats, words = sums.sum(0)
         low, high = bootstrap_interval(lambda means: means[..., 0] / means[..., 1], sums)
@@ -165,8 +165,8 @@ class MaskedWords:
                     parameter.copy_(parameter.half())
 
     def _guess(self, batch: RowsOfText, chosen: Masked) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Of the places that are masked the losses [row, k] and what is said of each piece [row x k, piece]; of each row
-        whether its parts belong together. The layers over the vocabulary see nothing but these places."""
+        """Of the places that are masked the losses [row, k] and what is said of each piece [row x k, piece]; of each
+        row whether its parts belong together. The layers over the vocabulary see nothing but these places."""
         model = self.encoder.model
         found = model.base_model(input_ids=chosen.shown, token_type_ids=batch.segments)
         states = found.last_hidden_state
@@ -183,8 +183,8 @@ class MaskedWords:
         there = len(text) // length - self._next_sentence  # behind the last there may be no room for a second part
         if there < 1:
             raise UserError(
-                f"too little text is held out to be scored: {len(text):,} pieces, a row has {length}; give more text, "
-                "or a higher --held-out"
+                f"too little text is held out to be scored: {len(text):,} pieces, a row has {length}; give more "
+                "text, or a higher --held-out"
             )
         count = min(there, max(1, min(_HELD_OUT_TOKENS, 4 * self._tokens) // length))
         starts = np.linspace(0, there - 1, count).astype(np.int64) * length

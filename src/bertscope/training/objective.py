@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from bertscope.core.bucketing import rounded
-from bertscope.models.batches import Batch, Filled, Shape, Tokens, fill_up
+from bertscope.models.batches import Filled, Shape, Tokens, fill_up
 from bertscope.models.encoder import Encoder
 from bertscope.models.outputs.kinds import model_output
 from bertscope.training.distill import Teacher
@@ -39,10 +39,11 @@ class Objective(Protocol):
     def lengths(self) -> np.ndarray:
         """How long each thing is that a step can have: a row of tokens, or the longest of those that go together."""
 
-    def batch(self, things: np.ndarray) -> Batch:
-        """The batch of these, on the encoder's device; its `rows` are rows of `tokens`."""
+    def batch(self, things: np.ndarray) -> Any:
+        """The batch of these, on the encoder's device: a dataclass that `loss` takes. Where layers may be frozen it is
+        a `Batch`, whose `rows` are rows of `tokens`."""
 
-    def fixed_batch(self, things: np.ndarray, most: int) -> Batch | None:
+    def fixed_batch(self, things: np.ndarray, most: int) -> Any:
         """The same on the CPU, filled up (see `Filled`) to `most` things and to one of a few shapes; None where that
         would be twice as much work."""
 

@@ -54,8 +54,8 @@ class PackedText:
     @classmethod
     def open(cls, folder: Path) -> PackedText:
         record = json.loads((folder / _MARKER).read_text(encoding="utf-8"))
-        arrays = [_mapped(folder / f"{name}.bin", record["dtype"]) for name in ("train", "held_out")]
-        return cls(tokenizer_in(folder), *arrays, Counts(**record["counts"]), record["digest"])
+        train, held_out = (_mapped(folder / f"{name}.bin", record["dtype"]) for name in ("train", "held_out"))
+        return cls(tokenizer_in(folder), train, held_out, Counts(**record["counts"]), record["digest"])
 
 
 def packed_text(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text
-from bertscope.core.folders import remove
+from bertscope.core.folders import check_folder, remove
 from bertscope.core.model_record import DataRecord, Origin, records
 from bertscope.core.result import Result
 from bertscope.data.documents import Documents
@@ -24,6 +23,7 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import best_device
 from bertscope.models.families import family_of
 from bertscope.models.load import load
+from bertscope.models.source import KIND
 from bertscope.training.budget import Budget, Spent, kept_shares
 from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.loop import History, Trained, train
@@ -43,6 +43,8 @@ def measure(
     if out is None and config.keep != "none":
         raise UserError("checkpoints are kept in the model's folder; give out=, or leave out keep=")
     out = None if out is None else Path(out)
+    if out is not None:
+        check_folder(out, KIND)
     with _folder_for_text(out) as folder:
         text = _read(texts, config, folder, resume=resume)
         settled = config.settled(len(text.train))
@@ -57,7 +59,8 @@ def measure(
         objective = _objective(encoder, text, settled)
         kept = _Kept(encoder, course, out, half=settled.half)
         history = train(
-            encoder, objective, settled.training(), out=out, resume=resume, course=course, halves=True, closed=kept.look
+            encoder, objective, settled.training(), out=out, resume=resume, course=course, halves=True,
+            closed=kept.look,
         )  # fmt: skip
     if out is not None:
         encoder.save(out, half=settled.half, inside=kept.folders(history))
@@ -95,8 +98,8 @@ def _read(texts: Sequence[Documents], config: PretrainConfig, folder: Path, *, r
     assert settled.batch_tokens
     if any(order.rows_per_pass < order.rows_per_step for order in _orders(settled, text)):
         raise UserError(
-            f"the text has {len(text.train):,} pieces, not enough for a step of {settled.batch_tokens:,} tokens; give "
-            "more text, or fewer --batch-tokens"
+            f"the text has {len(text.train):,} pieces, not enough for a step of {settled.batch_tokens:,} tokens; "
+            "give more text, or fewer --batch-tokens"
         )
     return text
 

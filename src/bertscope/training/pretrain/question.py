@@ -65,8 +65,8 @@ class PretrainConfig:
     """The share of documents that are held out, and scored."""
     keep: Literal["none", "log", "even"] = "none"
     """Which checkpoints to keep in the model's folder, as `checkpoint-N`, each a model: none; by equal factors of
-    steps (log), so that the beginning is seen; or by equal steps (even). The first is before any step, the last is the
-    model."""
+    steps (log), so that the beginning is seen; or by equal steps (even). The first is before any step, the last is
+    the model."""
     checkpoints: int = 12
     """How many checkpoints are kept."""
     half: bool = False
@@ -79,8 +79,8 @@ class PretrainConfig:
     def __post_init__(self) -> None:
         check_choices(self)
         check_least(
-            self, layers=1, heads=1, units=1, vocabulary=64, positions=8, length=8, minutes=0, steps=1, batch_tokens=8,
-            learning_rate=0, weight_decay=0, checkpoints=2, seed=0,
+            self, layers=1, heads=1, units=1, vocabulary=32, positions=8, length=8, minutes=0, steps=1,
+            batch_tokens=8, learning_rate=0, weight_decay=0, checkpoints=2, seed=0,
         )  # fmt: skip
         for name in ("mask_rate", "held_out"):
             if not 0 < (value := getattr(self, name)) < 1:
@@ -93,10 +93,12 @@ class PretrainConfig:
         if self.length > self.positions:
             raise UserError(f"length is {self.length}, positions {self.positions}; rows can't be longer than that")
         if self.units % self.n_heads:
-            raise UserError(f"{self.units} units don't divide into {self.n_heads} heads; give other --heads or --units")
+            raise UserError(
+                f"{self.units} units don't divide into {self.n_heads} heads; give other --heads or --units"
+            )
         if self.batch_tokens and self.batch_tokens % self._even_tokens:
             raise UserError(
-                f"batch-tokens is {self.batch_tokens}; give a multiple of {self._even_tokens}, which full rows make up"
+                f"batch-tokens is {self.batch_tokens}; give a multiple of {self._even_tokens}: rows are full"
             )
 
     @property
@@ -149,11 +151,11 @@ NUMBERS: dict[str, Any] = {
 
 pretrain = Question(
     __name__,
-    """A WordPiece vocabulary is learnt from the texts, a BERT is drawn at random, and it learns to guess masked words:
-    in half precision by recorded steps on a GPU, in single precision elsewhere. Files are plain text, also .gz or .xz,
-    or patterns of them in quotes; blank lines part documents, some of which are held out and scored. The learning
-    rate rises, and falls to 0 when the budget ends. With `out`, a plain Hugging Face folder is written there; a
-    pre-training that was killed goes on from its last point of the curve.""",
+    """A WordPiece vocabulary is learnt from the texts, a BERT is drawn at random, and it learns to guess masked
+    words: in half precision by recorded steps on a GPU, in single precision elsewhere. Files are plain text, also .gz
+    or .xz, or patterns of them in quotes; blank lines part documents, some of which are held out and scored. The
+    learning rate rises, and falls to 0 when the budget ends. With `out`, a plain Hugging Face folder is written
+    there; a pre-training that was killed goes on from its last point of the curve.""",
     config=PretrainConfig,
     inputs={"texts": Input("documents", many=True)},
     version=1,

@@ -33,7 +33,7 @@ def pretrain_result(
         tables={"curve": curve, "steps": pd.DataFrame(history.steps, columns=["step", "loss"])},
         headline=[
             *(
-                Number(key, *(float(row[name]) for name in ("accuracy", "low", "high")), guessed, "accuracy")
+                Number(key, float(row["accuracy"]), float(row["low"]), float(row["high"]), guessed, "accuracy")
                 for key, row in (("accuracy", last), ("before", curve.iloc[0]))
             ),
             Number("chance", history.chance, n=guessed, unit="accuracy"),
