@@ -40,7 +40,7 @@ class Objective(Protocol):
         """How long each thing is that a step can have: a row of tokens, or the longest of those that go together."""
 
     def batch(self, things: np.ndarray) -> Any:
-        """The batch of these, on the encoder's device: a dataclass that `loss` takes. Where layers may be frozen it is
+        """The batch of these, on the encoder's device: a dataclass that `loss` takes. Where layers can be frozen it is
         a `Batch`, whose `rows` are rows of `tokens`."""
 
     def fixed_batch(self, things: np.ndarray, most: int) -> Any:
