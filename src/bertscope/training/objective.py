@@ -40,8 +40,8 @@ class Objective(Protocol):
         """How long each thing is that a step can have: a row of tokens, or the longest of those that go together."""
 
     def batch(self, things: np.ndarray) -> Any:
-        """The batch of these, on the encoder's device: a dataclass that `loss` takes. Where layers can be frozen it is
-        a `Batch`, whose `rows` are rows of `tokens`."""
+        """The batch of these on the device: a dataclass that `loss` takes. Where layers can be frozen, it is a
+        `Batch`, whose `rows` are rows of `tokens`."""
 
     def fixed_batch(self, things: np.ndarray, most: int) -> Any:
         """The same on the CPU, filled up (see `Filled`) to `most` things and to one of a few shapes; None where that
