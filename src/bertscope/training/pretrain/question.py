@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
@@ -140,15 +140,6 @@ class PretrainConfig:
         )  # fmt: skip
 
 
-NUMBERS: dict[str, Any] = {
-    "accuracy": "masked pieces of held-out text that are guessed",
-    "before": "before any step",
-    "chance": "always the most frequent piece",
-    "held_out_loss": "loss on held-out text",
-    "bits_per_word": "bits for a masked word of held-out text",
-    "next_sentence": "whether a second part follows, held-out text",
-}
-
 pretrain = Question(
     __name__,
     """A WordPiece vocabulary is learnt from the texts, a BERT is drawn at random, and it learns to guess masked
@@ -163,7 +154,14 @@ pretrain = Question(
     better="higher",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
     keeps="model",
-    numbers=NUMBERS,
+    numbers={
+        "accuracy": "masked pieces of held-out text that are guessed",
+        "before": "before any step",
+        "chance": "always the most frequent piece",
+        "held_out_loss": "loss on held-out text",
+        "bits_per_word": "bits for a masked word of held-out text",
+        "next_sentence": "whether a second part follows, held-out text",
+    },
     columns={
         "curve": {
             "loss": "mean loss of the steps since the point before, on the text that is learnt from",

@@ -1,0 +1,87 @@
+"""The pre-training of the next pocket, on a machine that is lent for half an hour, by calls of at most ten minutes.
+
+`python tests/support/pocket_run.py start FILE ...` tokenises the texts and trains, in a process of its own that goes on
+when the call ends; `status` says how far it is; `collect N` copies the N-th part of what came out to $OUT: the model's
+small files and the result with the first, then four files of weights with each. docs/findings/pocket.md has the calls,
+one after the other, with their seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[2]
+PLACE = Path(os.environ.get("POCKET_RUN", HERE / ".pocket-run"))
+MODEL = PLACE / "model"
+RECIPE = {
+    "layers": 12, "heads": 12, "units": 192, "vocabulary": 12_288, "positions": 512, "length": 128,
+    "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 1.5e-3, "mask_rate": 0.15, "next_sentence": True,
+    "keep": "log", "checkpoints": 12, "half": True,
+}  # fmt: skip
+TOGETHER = 4  # files of weights in a call: 16 MB each of 64
+
+
+def start(texts: list[str], minutes: float) -> None:
+    """Begin in a session of its own, which outlives the call."""
+    PLACE.mkdir(exist_ok=True)
+    with (PLACE / "log").open("w") as log:
+        words = [sys.executable, str(Path(__file__).resolve()), "train", *texts, "--minutes", str(minutes)]
+        subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, cwd=HERE)
+
+
+def train(texts: list[str], minutes: float) -> None:
+    sys.path.insert(0, str(HERE / "src"))
+    import bertscope
+
+    began = time.perf_counter()
+    made = bertscope.pretrain(texts, minutes=minutes, out=MODEL, **RECIPE)
+    made.result.save(PLACE / "result")
+    (PLACE / "done").write_text(f"{time.perf_counter() - began:.0f} seconds in all\n")
+
+
+def status() -> str:
+    if (PLACE / "done").exists():
+        return "done: " + (PLACE / "done").read_text().strip()
+    history = PLACE / "model.checkpoint/history.json"
+    if history.exists():
+        last = json.loads(history.read_text())["epochs"][-1]
+        return f"step {last['step']:,}, {last['seconds']:.0f} s, accuracy {last['score']:.4f}"
+    return "reading the text" if (PLACE / "log").exists() else "nothing was begun"
+
+
+def collect(part: int, out: Path) -> list[str]:
+    """Part 0 has all but the weights; each of the others some of these, under their folders' names."""
+    weights = sorted(
+        MODEL.glob("checkpoint-*/model.safetensors"), key=lambda path: int(path.parent.name.split("-")[1])
+    )
+    if part == 0:
+        for folder in (MODEL, MODEL / weights[0].parent.name):
+            kept = out / folder.relative_to(PLACE)
+            kept.mkdir(parents=True)
+            for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+                shutil.copy(folder / name, kept)
+        shutil.make_archive(str(out / "result"), "gztar", PLACE / "result")
+    else:
+        for path in weights[(part - 1) * TOGETHER : part * TOGETHER]:
+            shutil.copy(path, out / f"{path.parent.name}.safetensors")
+    return sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("start", "train", "status", "collect"))
+    parser.add_argument("given", nargs="*")
+    parser.add_argument("--minutes", type=float, default=23.0)
+    asked = parser.parse_args()
+    if asked.what in ("start", "train"):
+        (start if asked.what == "start" else train)(asked.given, asked.minutes)
+    elif asked.what == "collect":
+        print(*collect(int(asked.given[0]), Path(os.environ["OUT"])), sep="\n")
+    print(status())
