@@ -1,8 +1,8 @@
 """The pre-training of the next pocket, on a machine that is lent for half an hour, by calls of at most ten minutes.
 
-`python tests/support/pocket_run.py start FILE ...` tokenises the texts and trains, in a process of its own that goes on
-when the call ends; `status` says how far it is; `collect N` copies the N-th part of what came out to $OUT: the model's
-small files and the result with the first, then four files of weights with each. docs/findings/pocket.md has the calls,
+`python tests/support/pocket_run.py start FILE ...` tokenises the texts and trains, in a process of its own that goes
+on when the call ends; `status` says how far it is; `collect N` copies the N-th part of what came out to $OUT: the
+small files and the result with part 0, then four files of weights with each. docs/findings/pocket.md has the calls,
 one after the other, with their seconds.
 """
 
@@ -57,20 +57,20 @@ def status() -> str:
 
 
 def collect(part: int, out: Path) -> list[str]:
-    """Part 0 has all but the weights; each of the others some of these, under their folders' names."""
-    weights = sorted(
-        MODEL.glob("checkpoint-*/model.safetensors"), key=lambda path: int(path.parent.name.split("-")[1])
-    )
+    """Part 0 has all but the weights; each of the others some of these, called by their checkpoints. What is kept so
+    far can be fetched before the end, too."""
+    found = [*MODEL.glob("checkpoint-*/model.safetensors"), *PLACE.glob("model.checkpoint-*/model.safetensors")]
+    weights = sorted(found, key=lambda path: int(path.parent.name.rpartition("-")[2]))
     if part == 0:
-        for folder in (MODEL, MODEL / weights[0].parent.name):
-            kept = out / folder.relative_to(PLACE)
-            kept.mkdir(parents=True)
-            for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
-                shutil.copy(folder / name, kept)
-        shutil.make_archive(str(out / "result"), "gztar", PLACE / "result")
+        for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+            shutil.copy(weights[-1].parent / name, out)
+        shutil.copy(PLACE / "log", out)
+        if (PLACE / "result").exists():
+            shutil.make_archive(str(out / "result"), "gztar", PLACE / "result")
     else:
         for path in weights[(part - 1) * TOGETHER : part * TOGETHER]:
-            shutil.copy(path, out / f"{path.parent.name}.safetensors")
+            step = path.parent.name.rpartition("-")[2]
+            shutil.copy(path, out / f"checkpoint-{step}.safetensors")
     return sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
 
 
