@@ -15,6 +15,7 @@ from bertscope.core.errors import FullDiskError, UserError
 from bertscope.core.store import Store
 from bertscope.data.documents import open_documents
 from bertscope.models.load import load
+from bertscope.study.file import read_study
 from bertscope.training.packed_text import packed_text
 from bertscope.training.pretrain.question import PretrainConfig, pretrain
 from device import one_by_one
@@ -181,3 +182,13 @@ def test_a_packed_text_is_the_texts_pieces(tmp_path, text):
         or found.held_out.tolist()[: len(separated[0])] in separated
     )
     assert len(found.train) == found.counts.pieces and len(found.held_out) == found.counts.held_out_pieces
+
+
+def test_a_study_names_texts_by_their_paths(tmp_path, text):
+    path = tmp_path / "study.yaml"
+    path.write_text(f"base: pocket\nquestions:\n  - pretrain: {{of: [{text}, {text}], steps: 3}}\n")
+    (step,) = read_study(path).steps
+    assert list(step.inputs) == ["texts.0", "texts.1"] and step.config["steps"] == 3
+    path.write_text("base: pocket\nquestions:\n  - pretrain\n")
+    with pytest.raises(UserError, match="line 3: say of which files"):
+        _ = read_study(path).steps

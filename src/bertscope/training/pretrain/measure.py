@@ -67,7 +67,7 @@ def measure(
         for one in kept.folders(history).values():
             remove(one)
         Checkpoint.of(out).remove()
-    counted = (text.counts, records([encoder]), name, objective.guessed)
+    counted = (text.counts, records([encoder]), objective.guessed)
     return Trained(encoder, pretrain_result(history, settled, *counted))
 
 

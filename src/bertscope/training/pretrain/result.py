@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def pretrain_result(
-    history: History, config: PretrainConfig, counts: Counts, models: dict[str, ModelRecord], name: str, guessed: int
+    history: History, config: PretrainConfig, counts: Counts, models: dict[str, ModelRecord], guessed: int
 ) -> Result:
     """`guessed` is how many masked pieces the scores are of."""
     assert config.batch_tokens
@@ -41,7 +41,7 @@ def pretrain_result(
         ],
         figures=_figures(history.chance),
         models=models,
-        subject={"text": name, "seed": str(config.seed)},
+        subject={"seed": str(config.seed)},
         notes=[*_notes(config, counts, tokens, history), *history.notes],
         provenance={
             "settings": to_json(config), "training_seconds": history.seconds, "peak_bytes": history.peak,
