@@ -1724,7 +1724,7 @@ def pretrain(
     steps: int | None = None,
     batch_tokens: int | None = None,
     learning_rate: float | None = None,
-    warmup: float = 0.06,
+    warmup: float | None = None,
     weight_decay: float = 0.01,
     dropout: float = 0.1,
     held_out: float = 0.01,
@@ -1760,8 +1760,8 @@ def pretrain(
         minutes: The budget in minutes of training, scoring and keeping included; the text is read before.
         steps: The budget in steps; by default as many as go 10 times through the text.
         batch_tokens: Tokens of a step; by default as many as make 200 steps of the text, but 4,096 to 131,072.
-        learning_rate: The highest learning rate, from which it decays linearly to 0; by default 0.288 over the units: 1.1e-3 for 256.
-        warmup: The share of the budget over which the learning rate rises.
+        learning_rate: The highest learning rate, from which it decays linearly to 0; by default 1 over units times layers, 6.5e-4 for 6 layers of 256, and never above 0.3 over the units. Deep models that get too high a one learn how frequent pieces are, and nothing else.
+        warmup: The share of the budget over which the learning rate rises; by default a tenth, or of few steps as much as makes 300, at most 0.3.
         weight_decay: AdamW's weight decay; biases and LayerNorm are spared.
         dropout: Dropout while pre-training; the model that is written has 0.1, for fine-tuning.
         held_out: The share of documents that are held out, and scored.

@@ -22,8 +22,8 @@ PLACE = Path(os.environ.get("POCKET_RUN", HERE / ".pocket-run"))
 MODEL = PLACE / "model"
 RECIPE = {
     "layers": 12, "heads": 12, "units": 192, "vocabulary": 12_288, "positions": 512, "length": 128,
-    "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 1.5e-3, "mask_rate": 0.15, "next_sentence": True,
-    "keep": "log", "checkpoints": 12, "half": True,
+    "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 1e-3, "warmup": 0.1, "mask_rate": 0.15,
+    "next_sentence": True, "compiled": True, "keep": "log", "checkpoints": 12, "half": True,
 }  # fmt: skip
 TOGETHER = 4  # files of weights in a call: 16 MB each of 64
 

@@ -41,7 +41,7 @@ def curve(result) -> pd.DataFrame:
 def test_what_a_text_teaches_is_learnt_and_nothing_else_is(tmp_path, text):
     """A document's words tell which others are in it. Where they don't, no guess is better than their entropy."""
     noise = write_text(tmp_path / "noise.txt", on_topic=False)
-    config = replace(TINY, steps=160, batch_tokens=512, length=32, learning_rate=1e-2)
+    config = replace(TINY, steps=160, batch_tokens=512, length=32, learning_rate=1e-2, warmup=0.06)
     learnt, nothing = (pretrain([path], config=config).result for path in (text, noise))
     of_words = 0.8  # of what is masked, the rest being full stops and numbers; each is one of 24
     assert nothing["held_out_loss"].value > of_words * math.log(24) > learnt["held_out_loss"].value + 0.2
@@ -192,3 +192,25 @@ def test_a_study_names_texts_by_their_paths(tmp_path, text):
     path.write_text("base: pocket\nquestions:\n  - pretrain\n")
     with pytest.raises(UserError, match="line 3: say of which files"):
         _ = read_study(path).steps
+
+
+def test_a_training_that_came_to_nothing_says_so(text):
+    """Twelve layers collapse with a rate that one bears."""
+    result = pretrain([text], config=replace(TINY, layers=12, steps=20, learning_rate=5e-2, warmup=0.0)).result
+    assert result.notes[0].startswith("it guesses no better than always the most frequent piece after 20 steps; give")
+
+
+@pytest.mark.parametrize(
+    ("given", "rate", "warmup"),
+    [
+        ({"layers": 12, "units": 768, "heads": 12, "steps": 100_000}, 1.1e-4, 0.1),
+        ({"layers": 1, "steps": 1000}, 9.4e-3, 0.3),
+        ({"layers": 6, "units": 256, "heads": 8, "steps": 2000}, 6.5e-4, 0.15),
+        ({"steps": None, "minutes": 5.0, "learning_rate": 0.2, "warmup": 0.0}, 0.2, 0.0),
+        ({"steps": None, "minutes": 5.0}, 9.4e-3, 0.1),
+    ],
+)  # fmt: skip
+def test_what_isnt_given_goes_by_size(given, rate, warmup):
+    settled = replace(TINY, **given).settled(100_000)
+    assert (settled.learning_rate, settled.warmup) == (rate, pytest.approx(warmup))
+    assert (replace(TINY, batch_tokens=None).settled(10**8).batch_tokens, settled.heads) == (131_072, settled.n_heads)

@@ -53,8 +53,8 @@ def measure(
         orders = _orders(settled, text)
         spent = Spent(settled.steps, settled.minutes)
         course = Budget(
-            spent, orders, long_share=settled.long_share, highest=settled.learning_rate or 0, warmup=settled.warmup,
-            kept=kept_shares(settled.checkpoints, settled.keep),
+            spent, orders, long_share=settled.long_share, highest=settled.learning_rate or 0,
+            warmup=settled.warmup or 0, kept=kept_shares(settled.checkpoints, settled.keep),
         )  # fmt: skip
         objective = _objective(encoder, text, settled)
         kept = _Kept(encoder, course, out, half=settled.half)

@@ -13,7 +13,7 @@ from bertscope.training.finetune.question import FinetuneConfig
 
 _VOCABULARIES = {256: 8192, 512: 16_384, math.inf: 30_000}
 """Under so many units, the usual vocabulary: more would be most of a small model."""
-_RATE_TIMES_UNITS = 0.288  # the first pocket's: 1.5e-3 with 192 units
+_HIGHEST, _WARMED = 0.3, 300  # learning rate times units, of few layers; steps of warm-up that deep ones need
 _LEAST_BATCH, _MOST_BATCH, _STEPS_A_PASS = 4096, 131_072, 200
 _PASSES = 10
 
@@ -53,10 +53,12 @@ class PretrainConfig:
     batch_tokens: int | None = None
     """Tokens of a step; by default as many as make 200 steps of the text, but 4,096 to 131,072."""
     learning_rate: float | None = None
-    """The highest learning rate, from which it decays linearly to 0; by default 0.288 over the units: 1.1e-3 for
-    256."""
-    warmup: float = 0.06
-    """The share of the budget over which the learning rate rises."""
+    """The highest learning rate, from which it decays linearly to 0; by default 1 over units times layers, 6.5e-4 for
+    6 layers of 256, and never above 0.3 over the units. Deep models that get too high a one learn how frequent pieces
+    are, and nothing else."""
+    warmup: float | None = None
+    """The share of the budget over which the learning rate rises; by default a tenth, or of few steps as much as
+    makes 300, at most 0.3."""
     weight_decay: float = 0.01
     """AdamW's weight decay; biases and LayerNorm are spared."""
     dropout: float = 0.1
@@ -86,7 +88,7 @@ class PretrainConfig:
             if not 0 < (value := getattr(self, name)) < 1:
                 raise UserError(f"{name.replace('_', '-')} is {value}; it must be above 0 and under 1")
         for name in ("long_share", "warmup", "dropout"):
-            if not 0 <= (value := getattr(self, name)) < 1:
+            if (value := getattr(self, name)) is not None and not 0 <= value < 1:
                 raise UserError(f"{name.replace('_', '-')} is {value}; it must be from 0 to under 1")
         if self.minutes is not None and (self.steps is not None or not 0 < self.minutes < math.inf):
             raise UserError(f"minutes is {self.minutes} and steps is {self.steps}; give one of them, above 0")
@@ -124,8 +126,12 @@ class PretrainConfig:
         steps = self.steps
         if steps is None and self.minutes is None:
             steps = max(1, round(_PASSES * pieces / tokens))
-        rate = self.learning_rate or float(f"{_RATE_TIMES_UNITS / self.units:.2g}")
-        return replace(self, batch_tokens=tokens, steps=steps, learning_rate=rate, heads=self.n_heads)
+        rate = self.learning_rate or float(f"{min(_HIGHEST, 1 / self.layers) / self.units:.2g}")
+        few = 0.1 if steps is None else min(0.3, max(0.1, _WARMED / steps))
+        warmup = few if self.warmup is None else self.warmup
+        return replace(
+            self, batch_tokens=tokens, steps=steps, learning_rate=rate, warmup=warmup, heads=self.n_heads
+        )  # fmt: skip
 
     def _batch(self, pieces: int) -> int:
         wanted = min(max(pieces // _STEPS_A_PASS, _LEAST_BATCH), _MOST_BATCH)

@@ -51,8 +51,11 @@ def pretrain_result(
 
 
 def _notes(config: PretrainConfig, counts: Counts, tokens: int, history: History) -> list[str]:
-    times, steps = tokens / counts.pieces, int(history.epochs[-1]["step"])
+    times, steps, last = tokens / counts.pieces, int(history.epochs[-1]["step"]), history.epochs[-1]
+    nothing = f"it guesses no better than always the most frequent piece after {steps:,} steps"
+    cure = f"give it more steps, or a learning rate under {config.learning_rate:g} and a longer warm-up"
     return [
+        *([f"{nothing}; {cure}"] if last["low"] <= history.chance else []),
         f"learnt from {counts.documents:,} documents, {counts.characters:,} characters, {counts.pieces:,} pieces; "
         f"{counts.held_out_documents:,} documents held out",
         f"{steps:,} steps of {config.batch_tokens:,} tokens, about {times:.2g} times the text, in "
