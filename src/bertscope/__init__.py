@@ -31,6 +31,7 @@ _PUBLIC = {
     "bertscope.models.observe": "observe",
     "bertscope.training.contrastive.question": "contrastive ContrastiveConfig",
     "bertscope.training.finetune.question": "finetune FinetuneConfig",
+    "bertscope.training.pretrain.question": "pretrain PretrainConfig",
     "bertscope.analyses.ablate.question": "ablate AblateConfig",
     "bertscope.analyses.attention.of_text": "attention",
     "bertscope.analyses.change.question": "change ChangeConfig",

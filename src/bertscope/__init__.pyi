@@ -75,6 +75,7 @@ from bertscope.study.runner import run_steps as run_steps
 from bertscope.training.contrastive.question import ContrastiveConfig as ContrastiveConfig
 from bertscope.training.finetune.question import FinetuneConfig as FinetuneConfig
 from bertscope.training.loop import Trained
+from bertscope.training.pretrain.question import PretrainConfig as PretrainConfig
 
 __version__: str
 __all__: list[str]
@@ -1767,6 +1768,76 @@ def patterns(
         base: What models whose origin isn't recorded were fine-tuned from.
         shards: Read the texts in so many parts, or such large ones, each a step, and add them up.
         workers: Processes of this machine that make these steps; 0 is this one.
+    """
+
+def pretrain(
+    texts: str | Path | Sequence[str | Path],
+    config: PretrainConfig | None = None,
+    *,
+    layers: int = 6,
+    heads: int | None = None,
+    units: int = 256,
+    vocabulary: int | None = None,
+    cased: bool = False,
+    positions: int = 512,
+    length: int = 128,
+    long_share: float = 0.1,
+    masking: Literal['words', 'pieces'] = 'words',
+    mask_rate: float = 0.15,
+    next_sentence: bool = False,
+    minutes: float | None = None,
+    steps: int | None = None,
+    batch_tokens: int | None = None,
+    learning_rate: float | None = None,
+    warmup: float | None = None,
+    weight_decay: float = 0.01,
+    dropout: float = 0.1,
+    held_out: float = 0.01,
+    keep: Literal['none', 'log', 'even'] = 'none',
+    checkpoints: int = 12,
+    half: bool = False,
+    compiled: bool = False,
+    seed: int = 0,
+    store: StoreLike | None = None,
+    out: str | Path | None = None,
+    resume: bool = True,
+) -> Trained:
+    """Learn a language from plain text.
+
+    A WordPiece vocabulary is learnt from the texts, a BERT is drawn at random, and it learns to guess masked
+    words: in half precision by recorded steps on a GPU, in single precision elsewhere. Files are plain text, also .gz
+    or .xz, or patterns of them in quotes; blank lines part documents, some of which are held out and scored. The
+    learning rate rises, and falls to 0 when the budget ends. With `out`, a plain Hugging Face folder is written
+    there; a pre-training that was killed goes on from its last point of the curve.
+
+    Args:
+        layers: Layers of the encoder.
+        heads: Heads of a layer; by default one for every 32 units.
+        units: Hidden units; a layer's MLP has four times as many.
+        vocabulary: Pieces of the vocabulary that is learnt from the text; by default 8,192 under 256 units, 16,384 under 512, else 30,000, or as many as the text gives.
+        cased: Tell capitals from small letters, and keep accents; otherwise both are taken off, as BERT's uncased ones do.
+        positions: The longest text that the model will read, in tokens.
+        length: Tokens of a row in training, but for the last share of it.
+        long_share: The last share of the budget has rows of as many tokens as there are positions.
+        masking: words: all pieces of a masked word are masked; pieces: each for itself.
+        mask_rate: The share of a row's pieces that is masked.
+        next_sentence: Also learn whether the second part of a row follows the first, or is from elsewhere (as BERT; RoBERTa has it not).
+        minutes: The budget in minutes of training, scoring and keeping included; the text is read before.
+        steps: The budget in steps; by default as many as go 10 times through the text.
+        batch_tokens: Tokens of a step; by default as many as make 200 steps of the text, but 4,096 to 131,072.
+        learning_rate: The highest learning rate, from which it decays linearly to 0; by default 1 over units times layers, 6.5e-4 for 6 layers of 256, and never above 0.3 over the units. Deep models that get too high a one learn how frequent pieces are, and nothing else.
+        warmup: The share of the budget over which the learning rate rises; by default a tenth, or of few steps as much as makes 300, at most 0.3.
+        weight_decay: AdamW's weight decay; biases and LayerNorm are spared.
+        dropout: Dropout while pre-training; the model that is written has 0.1, for fine-tuning.
+        held_out: The share of documents that are held out, and scored.
+        keep: Which checkpoints to keep in the model's folder, as `checkpoint-N`, each a model: none; by equal factors of steps (log), so that the beginning is seen; or by equal steps (even). The first is before any step, the last is the model.
+        checkpoints: How many checkpoints are kept.
+        half: Write weights in half precision (float16): half the size.
+        compiled: On a GPU, compile the layers before the first step (torch.compile): worth its minute where many follow.
+        seed: Decides the first weights, the order of the rows, masks and dropout.
+        store: The store in which the answer is looked for, and kept.
+        out: The folder to write to.
+        resume: Whether to go on from what was left unfinished there.
     """
 
 def probe(

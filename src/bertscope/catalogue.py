@@ -57,6 +57,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.shards.survey", "Find what a question has to know of a whole corpus first."),
     Entry("bertscope.analyses.shards.sums", "Keep what a question adds up over one shard of a corpus."),
     Entry("bertscope.training.finetune", "Train an encoder on a task.", "training"),
+    Entry("bertscope.training.pretrain", "Learn a language from plain text.", "training"),
 )
 
 _KINDS = {
@@ -87,6 +88,7 @@ _KINDS = {
         accept="bertscope.models.load:accept_states",
         folder="states",
     ),
+    "documents": Kind(open="bertscope.data.documents:open_documents", root="bertscope.data.documents:documents_root"),
     "result": Kind(open="bertscope.core.result:load_result", root="bertscope.core.result:result_root"),
     "map_labels": Kind(
         open="bertscope.analyses.shapes.own_labels:read_labels",

@@ -75,7 +75,7 @@ StoreLike: TypeAlias = str | Path | Store
 '''
 _LIKE = {"model": "ModelLike", "scorer": "ModelLike", "states": "StatesLike", "result": "ResultLike",
          "task": "DataLike", "examples": "DataLike", "data": "DataLike", "pairs": "PairsLike",
-         "map_labels": "str | Path"}  # fmt: skip
+         "map_labels": "str | Path", "documents": "str | Path"}  # fmt: skip
 _COMMON = {
     "store": ("StoreLike | None", "The store in which the answer is looked for, and kept."),
     "tokenizer": ("TokenizerLike | None", "Of a transformers model that doesn't say where its tokenizer is."),

@@ -206,7 +206,7 @@ def test_learning_rate_rises_and_falls_linearly(tiny, task):
     run = loop.Training(
         tiny, objective.Labelled(tiny, task), replace(QUICK, warmup=0.25, learning_rate=1.0), None
     )  # 24 steps, 6 of warm-up
-    rates = [run._learning_rate(step) for step in range(24)]
+    rates = [run.course.rate(step) for step in range(24)]
     assert rates[:7] == pytest.approx([1 / 7, 2 / 7, 3 / 7, 4 / 7, 5 / 7, 6 / 7, 1])
     assert rates[6:] == pytest.approx(np.linspace(1, 1 / 18, 18))
 

@@ -85,7 +85,7 @@ def test_a_step_of_two_batches_is_a_step_of_one_twice_as_large(tiny):
     for parts in ([np.arange(0, 8), np.arange(8, 20)], [np.arange(20)]):
         encoder = still(with_classifier(tiny, task.labels, seed=1))
         run = loop.Training(encoder, Labelled(encoder, task), PLAIN, None)
-        value = run._step(parts, 0, 1)
+        value = run._step(parts, run.course.rate(0), 0, 1)
         runs.append((value, torch.cat([weights.detach().flatten() for weights in encoder.model.parameters()])))
     assert runs[0][0] == pytest.approx(runs[1][0], rel=1e-5)
     # AdamW's first step has the gradient's sign alone: nearly all weights that have one are the same.
@@ -111,7 +111,7 @@ def test_what_has_more_words_or_weight_has_more_in_a_step_of_several_batches(tin
         encoder = still(with_task_head(tiny, task, seed=1))
         run = loop.Training(encoder, Labelled(encoder, task, balanced=weights == "balanced"), PLAIN, None)
         run.optimizer = torch.optim.SGD(encoder.model.parameters(), lr=1.0)
-        value = run._step(parts, 0, 1)
+        value = run._step(parts, run.course.rate(0), 0, 1)
         runs.append((value, encoder.model.classifier.weight.detach()))
     assert runs[0][0] == pytest.approx(runs[1][0], rel=1e-5)
     torch.testing.assert_close(runs[0][1], runs[1][1], atol=1e-6, rtol=1e-5)

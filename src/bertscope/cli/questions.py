@@ -49,6 +49,11 @@ _MODEL = "'pocket', a folder, or a hub id."
 _SCORER = "'pocket', a folder, a hub id, or an ONNX file."
 _SEVERAL = {
     "models": ("model", _MODEL, "Further models, read side by side with the first on the same texts."),
+    "texts": (
+        "text",
+        "A file of plain text, also .gz or .xz, or a pattern of such files in quotes.",
+        "Further files.",
+    ),
     "lotteries": ("lottery", "The folder of a lottery's result.", "Those it is compared with."),
 }
 """Inputs of which there may be many: what the first is called, and what is said of it and of the others."""

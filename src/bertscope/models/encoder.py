@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -273,8 +275,9 @@ class Encoder:
             return examples
         return replace(examples, label=right_pieces(self.tokenizer, examples, self.max_length))
 
-    def save(self, folder: str | Path) -> Path:
-        """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced."""
+    def save(self, folder: str | Path, *, half: bool = False, inside: Mapping[str, Path] | None = None) -> Path:
+        """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced. `half` writes
+        weights in half precision; folders that are to lie `inside` are copied there, under these names."""
         folder = Path(folder)
         with whole_folder(folder, KIND) as scratch, quiet_library():
             config = self.model.config
@@ -288,6 +291,8 @@ class Encoder:
                 beside = f"{SENTENCE_MODULES}."
                 whole = self.model.state_dict().items()
                 how["state_dict"] = {name: held for name, held in whole if not name.startswith(beside)}
-            self.model.save_pretrained(scratch, **how)
+            (copy.deepcopy(self.model).half() if half else self.model).save_pretrained(scratch, **how)
             save_tokenizer(self.tokenizer, scratch)
+            for name, other in (inside or {}).items():
+                shutil.copytree(other, scratch / name)
         return folder

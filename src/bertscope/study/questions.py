@@ -133,7 +133,8 @@ def _read(located: Located, name: str, names: Names, answers: Mapping[str, Answe
     on = keys.get("on") or Located(usual, located.where)
     if not on.several():
         raise on.wrong(f"{name} is asked on nothing; name some data")
-    for models in _side_by_side(question, of, names.models if registry.is_model(_kind(question)) else answers):
+    known = names.models if registry.is_model(_kind(question)) else answers
+    for models in _side_by_side(question, of, known, names):
         for data in [find(one, names.data, "data") for one in on.several()] if reads else [None]:
             few = data.limited(keys["limit"]) if data and "limit" in keys else data
             yield StudyQuestion(located, question, models, few, beside, configs, _shards(keys))
@@ -183,16 +184,19 @@ def _default_models(question: Question, located: Located, names: Names) -> Locat
     inputs = question.named
     if _kind(question) == "result":
         raise located.wrong(f"say of which question's answers: {question.name}: {{of: lottery}}")
+    if _kind(question) not in _WORDS:
+        raise located.wrong(f"say of which files: {question.name}: {{of: [one.txt, other.txt.xz]}}")
     both = ["model", *(["tuned"] if "tuned" in names.models else [])]
     if inputs == ["models"] or len(inputs) > 1:
         return Located([Located(name, located.where) for name in both], located.where)
     return Located("tuned" if inputs == ["model"] and "task" in question.inputs else "model", located.where)
 
 
-def _side_by_side(question: Question, of: Located, names: Mapping[str, Named]) -> Iterator[list[Named]]:
-    """The models that are read together: all of the list where the question takes several, else each in turn."""
-    inputs = question.named
-    found = [find(one, names, _WORDS[_kind(question)]) for one in of.several()]
+def _side_by_side(question: Question, of: Located, known: Mapping[str, Named], names: Names) -> Iterator[list[Named]]:
+    """The models that are read together: all of the list where the question takes several, else each in turn. What
+    has no names in a study is named by its path."""
+    inputs, word = question.named, _WORDS.get(_kind(question))
+    found = [find(one, known, word) if word else names.file(one.word("a file"), one) for one in of.several()]
     if not found:
         raise of.wrong(f"{question.name} is asked of nothing; name a model")
     if question.takes_several:

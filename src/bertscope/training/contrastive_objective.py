@@ -67,6 +67,8 @@ class Contrastive:
     """Sets of texts; the score is how cosines follow the scores of `sts`, or else how often a held-out text finds its
     positive."""
 
+    label = "fine-tuning"
+
     def __init__(
         self, encoder: Encoder, train: Sets, validation: Sets, config: ContrastiveConfig, sts: Task | None = None
     ) -> None:

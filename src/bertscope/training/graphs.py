@@ -57,7 +57,8 @@ class CudaGraphs:
     @contextmanager
     def aside(self) -> Iterator[None]:
         self._stream.wait_stream(torch.cuda.current_stream(self._device))
-        with torch.cuda.stream(self._stream):
+        # What is tried here is recorded here: code that is compiled in one such mode is compiled anew in another.
+        with torch.cuda.stream(self._stream), NumbersThere():
             yield
         torch.cuda.current_stream(self._device).wait_stream(self._stream)
 
@@ -68,8 +69,7 @@ class CudaGraphs:
         with self.aside(), _nothing_collected():
             try:
                 graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
-                with NumbersThere():
-                    work()
+                work()
                 graph.capture_end()
             except BaseException:
                 with suppress(RuntimeError):  # what broke is said already

@@ -1,10 +1,11 @@
-"""The training loop: AdamW, warm-up and linear decay, clipping, a checkpoint after each epoch."""
+"""The training loop: AdamW, clipping, a checkpoint after each epoch. How many steps an epoch has, which, and at what
+learning rate, its course says (`course.py`)."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bertscope.core.bucketing import bucketed
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text
@@ -25,6 +25,7 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.source import KIND
 from bertscope.training.captured import CapturedSteps
 from bertscope.training.checkpoint import Checkpoint
+from bertscope.training.course import Course, Epochs
 from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.frozen import frozen, rest
 from bertscope.training.graphs import CudaGraphs, Recorder
@@ -72,16 +73,22 @@ def train(
     out: Path | None,
     resume: bool,
     keep_prefix: bool = True,
+    course: Course | None = None,
+    halves: bool | None = None,
+    closed: Callable[[History], None] | None = None,
 ) -> History:
     """Train `encoder` in place on the objective's training set; with `out`, save it there and survive being killed.
+    The checkpoint is left for the caller to remove, once nothing can be lost any more.
 
-    The checkpoint is left for the caller to remove, once nothing can be lost any more. `keep_prefix=False` runs
-    frozen layers in every step, though they always say the same: the plain way, to compare with.
+    keep_prefix=False runs frozen layers in every step, though they always say the same: to compare with
+    course   how it goes; by default through the training set as often as the settings say
+    halves   whether passes are in half precision on a GPU that has it; by default where that was measured to gain
+    closed   is told of each epoch that ends, and of epoch 0 before any step
     """
     if out is not None:
         refuse_foreign(out, KIND)
     with frozen(encoder, settings.held) as settled:
-        run = Training(encoder, objective, settings, out, settled if keep_prefix else 0)
+        run = Training(encoder, objective, settings, out, settled if keep_prefix else 0, course, halves, closed)
         if run.checkpoint and run.checkpoint.exists():
             if resume:
                 run.best_weights = run.checkpoint.restore(encoder.model, run.optimizer, run.history, run.recipe)
@@ -98,14 +105,20 @@ class Training:
     what the first `settled` layers put out is computed once."""
 
     def __init__(
-        self, encoder: Encoder, objective: Objective, settings: FinetuneConfig, out: Path | None, settled: int = 0
+        self,
+        encoder: Encoder,
+        objective: Objective,
+        settings: FinetuneConfig,
+        out: Path | None,
+        settled: int = 0,
+        course: Course | None = None,
+        halves: bool | None = None,
+        closed: Callable[[History], None] | None = None,
     ) -> None:
-        assert settings.epochs and settings.learning_rate is not None
+        assert settings.learning_rate is not None
         self.encoder, self.objective, self.settings, self.out = encoder, objective, settings, out
-        self.model, self.epochs, self.lengths = encoder.model, settings.epochs, objective.lengths
-        self.history = History(chance=objective.chance)
-        batches = math.ceil(len(self.lengths) / settings.batch_size)
-        self.steps_per_epoch = math.ceil(batches / settings.accumulate)
+        self.model, self.course = encoder.model, course or Epochs(objective.lengths, settings)
+        self.history, self._closed = History(chance=objective.chance), closed
         self.trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         if not self.trained:
             raise UserError(f"all of {encoder.name} is frozen: nothing is left to train; freeze less of it")
@@ -115,7 +128,8 @@ class Training:
         # What tells this training from another one that would write to the same place.
         self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, objective.fingerprint]))
         self.best_weights: dict[str, Tensor] | None = None
-        self.halves = on_gpu and encoder.hidden_size >= _WIDE and torch.cuda.is_bf16_supported(False)
+        wanted = encoder.hidden_size >= _WIDE if halves is None else halves
+        self.halves = on_gpu and wanted and torch.cuda.is_bf16_supported(False)
         self.captured = self.capture(CudaGraphs(encoder.device)) if on_gpu else None
         self._settled = 0 if settings.frozen_dropout else settled
         self._prefix: Prefix | None = None
@@ -123,15 +137,12 @@ class Training:
     def to_the_end(self) -> None:
         if not self.history.epochs:
             self._close_epoch(0, float("nan"))
-        total = self.epochs * self.steps_per_epoch
-        done = len(self.history.epochs) - 1
-        if done < self.epochs:
+        if self.course.goes_on(self.history):
             self.prepare()
-        with progress("fine-tuning", total) as bar, own_randomness(self.encoder.device):
-            bar.advance(done * self.steps_per_epoch)
-            for epoch in range(done + 1, self.epochs + 1):
-                if self._out_of_patience:
-                    break
+        with progress(self.objective.label, self.course.total) as bar, own_randomness(self.encoder.device):
+            bar.advance(self.course.steps_done(self.history))
+            while self.course.goes_on(self.history) and not self._out_of_patience:
+                epoch = len(self.history.epochs)
                 with self._measured():
                     loss = self.epoch(epoch, bar)
                 row = self._close_epoch(epoch, loss)
@@ -182,27 +193,24 @@ class Training:
         self.model.train()
         if not self.settings.frozen_dropout:
             rest(self.model)
+        stretch = self.course.stretch(epoch, self.history, generator)
         losses, points = list[float](), 0
-        every = max(1, self.steps_per_epoch // _POINTS_PER_EPOCH)
-        batches, together = bucketed(self.lengths, self.settings.batch_size, generator), self.settings.accumulate
-        largest = int(np.argmax([len(rows) * self.lengths[rows].max() for rows in batches]))
-        for place, first in enumerate(range(0, len(batches), together)):
-            step = (epoch - 1) * self.steps_per_epoch + place
-            weighed = first <= largest < first + together and not self.history.activations
-            parts = batches[first : first + together]
+        every = max(1, stretch.count // _POINTS_PER_EPOCH)
+        for place in range(stretch.count):
+            step, parts = stretch.first + place, stretch.batches(place)
+            weighed = place == stretch.largest and not self.history.activations
             if self.captured is None:
-                losses.append(self._step(parts, step, epoch, weighed=weighed))
+                losses.append(self._step(parts, stretch.rate(place), step, epoch, weighed=weighed))
             else:
-                self.captured.step(parts, self._learning_rate(step), weighed=weighed)
-                if place + 1 - len(losses) >= max(every, _UNTOLD) or place + 1 == self.steps_per_epoch:
+                self.captured.step(parts, stretch.rate(place), weighed=weighed)
+                if place + 1 - len(losses) >= max(every, _UNTOLD) or place + 1 == stretch.count:
                     losses += self._told(step, epoch)
             for point in range(points, len(losses) // every):
                 mean = float(np.mean(losses[point * every : (point + 1) * every]))
-                self.history.steps.append(
-                    {"step": (epoch - 1) * self.steps_per_epoch + (point + 1) * every, "loss": mean}
-                )
+                self.history.steps.append({"step": stretch.first + (point + 1) * every, "loss": mean})
                 points += 1
-            bar.advance(1, **({"loss": f"{losses[-1]:.3f}"} if losses else {}))
+            told = {"loss": f"{losses[-1]:.3f}"} if losses else {}
+            bar.advance(1, **told, **self.course.time_left())
         self.model.eval()
         return float(np.mean(losses))
 
@@ -226,10 +234,12 @@ class Training:
             self.history.notes.append(self.captured.note)
         return [float(loss) for loss in told[:, 0]]
 
-    def _step(self, parts: Sequence[np.ndarray], step: int, epoch: int, *, weighed: bool = False) -> float:
+    def _step(
+        self, parts: Sequence[np.ndarray], rate: float, step: int, epoch: int, *, weighed: bool = False
+    ) -> float:
         """One step of the optimiser, for the mean loss of all that is in these batches."""
         for group in self.optimizer.param_groups:
-            group["lr"] = self._learning_rate(step)
+            group["lr"] = rate
         batches, value = [self.objective.batch(rows) for rows in parts], 0.0
         sizes = [self.objective.size(batch) for batch in batches] if len(batches) > 1 else [1.0]
         for batch, size in zip(batches, sizes, strict=True):
@@ -252,24 +262,18 @@ class Training:
             yield
         self.history.activations = max(self.history.activations, kept.bytes)
 
-    def _learning_rate(self, step: int) -> float:
-        """Up linearly over the warm-up, then down linearly to 0 after the last step."""
-        assert self.settings.learning_rate is not None
-        total = self.epochs * self.steps_per_epoch
-        warmup = round((self.settings.warmup or 0) * total)
-        share = (step + 1) / (warmup + 1) if step < warmup else (total - step) / max(1, total - warmup)
-        return self.settings.learning_rate * share
-
     def _close_epoch(self, epoch: int, loss: float) -> dict[str, float]:
         """Score the validation set, remember the epoch, and make it the one to come back to."""
         score = self.objective.score()
         row = {"epoch": epoch, "loss": loss, "score": score.value, "low": score.low, "high": score.high}
-        row |= score.secondary
+        row |= {**score.secondary, **self.course.facts(self.history)}
         self.history.epochs.append(row)
         if score.value > self.history.epochs[self.history.best]["score"]:
             self.history.best = epoch
         if self.settings.keep == "best" and self.history.best == epoch:
             self.best_weights = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
+        if self._closed is not None:
+            self._closed(self.history)
         if self.checkpoint and epoch:
             self.checkpoint.save(self.model, self.optimizer, self.history, self.recipe, self.best_weights)
         return row
@@ -282,9 +286,9 @@ class Training:
             self._finish()
             self.encoder.save(self.out)
             kept = f"; the weights after epoch {epoch - 1} are kept in {self.out}"
-        total = self.epochs * self.steps_per_epoch
+        of = "" if self.course.total is None else f" of {self.course.total}"
         raise UserError(
-            f"training stopped: {what} at step {step + 1} of {total} (epoch {epoch}){kept}; "
+            f"training stopped: {what} at step {step + 1}{of} (epoch {epoch}){kept}; "
             f"try a learning rate under {self.settings.learning_rate:g}"
         )
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from bertscope.core.bucketing import rounded
-from bertscope.models.batches import Batch, Filled, Shape, Tokens, fill_up
+from bertscope.models.batches import Filled, Shape, Tokens, fill_up
 from bertscope.models.encoder import Encoder
 from bertscope.models.outputs.kinds import model_output
 from bertscope.training.distill import Teacher
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 class Objective(Protocol):
     """All that the loop knows of what is learnt."""
 
+    label: str
+    """What is being done, beside a bar."""
     metric: str
     """What the score is called."""
     chance: float
@@ -37,10 +39,11 @@ class Objective(Protocol):
     def lengths(self) -> np.ndarray:
         """How long each thing is that a step can have: a row of tokens, or the longest of those that go together."""
 
-    def batch(self, things: np.ndarray) -> Batch:
-        """The batch of these, on the encoder's device; its `rows` are rows of `tokens`."""
+    def batch(self, things: np.ndarray) -> Any:
+        """The batch of these on the device: a dataclass that `loss` takes. Where layers can be frozen, it is a
+        `Batch`, whose `rows` are rows of `tokens`."""
 
-    def fixed_batch(self, things: np.ndarray, most: int) -> Batch | None:
+    def fixed_batch(self, things: np.ndarray, most: int) -> Any:
         """The same on the CPU, filled up (see `Filled`) to `most` things and to one of a few shapes; None where that
         would be twice as much work."""
 
@@ -62,6 +65,8 @@ class Objective(Protocol):
 
 class Labelled:
     """A task's right answers, of whatever kind its output is."""
+
+    label = "fine-tuning"
 
     def __init__(
         self,

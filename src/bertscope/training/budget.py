@@ -1,0 +1,141 @@
+"""The course of a pre-training: so many steps, or so many minutes, whatever the machine does in them.
+
+It is divided into stretches by shares of the budget. A budget of steps is known from the start. Of one of minutes,
+each stretch gets as many steps as the last one's pace lets it have until its share of the time is over; the learning
+rate goes by the shares. So it is 0 when the time is up, and a stretch whose pace was misjudged is made up for by the
+next.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from bertscope.training.course import Stretch, warmed_up
+from bertscope.training.row_order import RowOrder
+
+if TYPE_CHECKING:
+    from bertscope.training.loop import History
+
+POINTS = 20  # of the learning curve, evenly spread; those at which checkpoints are kept are beside them
+FIRST_KEPT = 1 / 1000  # share of the budget after which the first of the checkpoints is kept that are spread by log
+_TRIED = 8  # steps of the first two stretches of a budget of minutes: one to get ready, one to learn the pace
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a pre-training may spend: steps or minutes."""
+
+    steps: int | None = None
+    minutes: float | None = None
+
+
+class Budget:
+    """Rows of a packed text until steps or minutes are spent: short ones first, and long ones for the last share."""
+
+    def __init__(
+        self,
+        spent: Spent,
+        orders: Sequence[RowOrder],
+        *,
+        long_share: float,
+        highest: float,
+        warmup: float,
+        kept: Sequence[float],
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """
+        orders    of the short rows, and of the long ones where there are any
+        highest   learning rate
+        kept      shares of the budget after which a checkpoint is kept
+        """
+        self.total, self._seconds = spent.steps, 60 * (spent.minutes or 0)
+        self._orders, self._long_from = orders, 1 - long_share if len(orders) > 1 else 1.0
+        self._highest, self._warmup, self._clock = highest, warmup, clock
+        ends = {place / POINTS for place in range(1, POINTS + 1)} | {share for share in kept if share > 0}
+        self.ends = sorted(ends | ({self._long_from} - {0.0}))
+        if spent.steps is not None:  # no stretch is without a step
+            whole = {max(1, round(share * spent.steps)) for share in self.ends}
+            self.ends = [step / spent.steps for step in sorted(whole)]
+        self._kept = {self._nearest(share) if share else 0.0 for share in kept}
+        self._long_from = self._nearest(self._long_from) if self._long_from else 0.0
+        self._began: float | None = None
+
+    def goes_on(self, history: History) -> bool:
+        return len(history.epochs) <= len(self.ends)
+
+    def steps_done(self, history: History) -> int:
+        return int(history.epochs[-1]["step"])
+
+    def is_kept(self, number: int) -> bool:
+        """Whether a checkpoint is kept after so many stretches."""
+        return self._share_at(number) in self._kept
+
+    def stretch(self, number: int, history: History, generator: np.random.Generator) -> Stretch:
+        done, began = self.steps_done(history), self._share_at(number - 1)
+        end, order = self._share_at(number), self._order(began)
+        count = self._steps_until(end, number, history)
+        before = max((int(row["step"]) for row in history.epochs if row["length"] != order.length), default=0)
+        self._stretch = (done + count, order.length)
+
+        def rate(place: int) -> float:
+            """At the middle of the step: neither the first step's nor the last one's is 0."""
+            return self._highest * warmed_up(began + (end - began) * (place + 0.5) / count, self._warmup)
+
+        return Stretch(done, count, lambda place: [order.rows(done + place - before)], rate)
+
+    def facts(self, history: History) -> dict[str, float]:
+        if not history.epochs:
+            return {"step": 0, "length": self._order(0.0).length, "seconds": 0.0}
+        step, length = self._stretch
+        return {"step": step, "length": length, "seconds": self._elapsed(history)}
+
+    def time_left(self) -> dict[str, str]:
+        if not self._seconds or self._began is None:
+            return {}
+        left = max(0, round(self._seconds - (self._clock() - self._began)))
+        return {"left": f"{left // 60}:{left % 60:02}"}
+
+    def _elapsed(self, history: History) -> float:
+        """Seconds since the first step, without what a kill lost."""
+        now = self._clock()
+        if self._began is None:
+            self._began = now - history.epochs[-1]["seconds"]
+        return now - self._began
+
+    def _steps_until(self, share: float, number: int, history: History) -> int:
+        elapsed = self._elapsed(history)  # also begins to count, where it is the first stretch of this process
+        if self.total is not None:
+            return round(share * self.total) - self.steps_done(history)
+        if number <= 2:
+            return _TRIED
+        before, last = history.epochs[-2:]
+        pace = (last["step"] - before["step"]) / (last["seconds"] - before["seconds"])
+        return max(1, round(pace * (share * self._seconds - elapsed)))
+
+    def _share_at(self, number: int) -> float:
+        return self.ends[number - 1] if number else 0.0
+
+    def _nearest(self, share: float) -> float:
+        return min(self.ends, key=lambda end: abs(end - share))
+
+    def _order(self, share: float) -> RowOrder:
+        return self._orders[-1] if share >= self._long_from else self._orders[0]
+
+
+def kept_shares(count: int, spacing: Literal["none", "log", "even"]) -> list[float]:
+    """The shares of a budget at which so many checkpoints are kept: before the first step, at the end, and between
+    them by equal steps, or by equal factors from a thousandth on.
+
+    >>> kept_shares(3, "even"), kept_shares(0, "log"), [round(share, 4) for share in kept_shares(5, "log")]
+    ([0.0, 0.5, 1.0], [], [0.0, 0.001, 0.01, 0.1, 1.0])
+    """
+    if spacing == "none" or not count:
+        return []
+    if spacing == "even":
+        return [float(share) for share in np.linspace(0, 1, count)]
+    return [0.0, *(float(share) for share in np.geomspace(FIRST_KEPT, 1, count - 1))]

@@ -1,0 +1,166 @@
+"""`pretrain`: learn a vocabulary, draw a model, train it, and follow it on what is held out."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
+
+from bertscope.core.config import to_json
+from bertscope.core.errors import UserError
+from bertscope.core.files import canonical_json, digest_text
+from bertscope.core.folders import check_folder, remove
+from bertscope.core.model_record import DataRecord, Origin, records
+from bertscope.core.result import Result
+from bertscope.data.documents import Documents
+from bertscope.models.config_notes import origin_note
+from bertscope.models.encoder import Encoder
+from bertscope.models.evaluating import best_device
+from bertscope.models.families import family_of
+from bertscope.models.load import load
+from bertscope.models.source import KIND
+from bertscope.training.budget import Budget, Spent, kept_shares
+from bertscope.training.checkpoint import Checkpoint
+from bertscope.training.loop import History, Trained, train
+from bertscope.training.masked_objective import MaskedWords
+from bertscope.training.packed_text import PackedText, packed_text
+from bertscope.training.pretrain.question import PretrainConfig, pretrain
+from bertscope.training.pretrain.result import pretrain_result
+from bertscope.training.row_order import RowOrder
+
+_READ_BY = ("vocabulary", "usual_vocabulary", "cased", "positions", "held_out")
+"""The settings that decide what the text is tokenised to."""
+
+
+def measure(
+    texts: Sequence[Documents], config: PretrainConfig, *, out: str | Path | None = None, resume: bool = True
+) -> Trained:
+    if out is None and config.keep != "none":
+        raise UserError("checkpoints are kept in the model's folder; give out=, or leave out keep=")
+    out = None if out is None else Path(out)
+    if out is not None:
+        check_folder(out, KIND)
+    with _folder_for_text(out) as folder:
+        text = _read(texts, config, folder, resume=resume)
+        settled = config.settled(len(text.train))
+        name = ", ".join(one.name for one in texts)
+        encoder = _drawn(settled, text, name)
+        orders = _orders(settled, text)
+        spent = Spent(settled.steps, settled.minutes)
+        course = Budget(
+            spent, orders, long_share=settled.long_share, highest=settled.learning_rate or 0,
+            warmup=settled.warmup or 0, kept=kept_shares(settled.checkpoints, settled.keep),
+        )  # fmt: skip
+        objective = _objective(encoder, text, settled)
+        kept = _Kept(encoder, course, out, half=settled.half)
+        history = train(
+            encoder, objective, settled.training(), out=out, resume=resume, course=course, halves=True,
+            closed=kept.look,
+        )  # fmt: skip
+    if out is not None:
+        encoder.save(out, half=settled.half, inside=kept.folders(history))
+        for one in kept.folders(history).values():
+            remove(one)
+        Checkpoint.of(out).remove()
+    counted = (text.counts, records([encoder]), objective.guessed)
+    return Trained(encoder, pretrain_result(history, settled, *counted))
+
+
+def kept(folder: Path, result: Result) -> Trained:
+    return Trained(load(folder), result)
+
+
+@contextmanager
+def _folder_for_text(out: Path | None) -> Iterator[Path]:
+    """Where the tokenised text lies: beside the model, so that a killed run finds it again; gone when all is done."""
+    if out is None:
+        with tempfile.TemporaryDirectory() as place:
+            yield Path(place) / "text"
+        return
+    folder = out.with_name(out.name + ".text")
+    yield folder
+    remove(folder)
+
+
+def _read(texts: Sequence[Documents], config: PretrainConfig, folder: Path, *, resume: bool) -> PackedText:
+    how = {name: getattr(config, name) for name in _READ_BY}
+    digest = digest_text(canonical_json([sorted(one.digest for one in texts), how]))
+    text = packed_text(
+        texts, folder, digest, vocabulary=config.vocabulary, usual=config.usual_vocabulary, cased=config.cased,
+        held_out=config.held_out, longest=config.positions, resume=resume,
+    )  # fmt: skip
+    settled = config.settled(len(text.train))
+    assert settled.batch_tokens
+    if any(order.rows_per_pass < order.rows_per_step for order in _orders(settled, text)):
+        raise UserError(
+            f"the text has {len(text.train):,} pieces, not enough for a step of {settled.batch_tokens:,} tokens; "
+            "give more text, or fewer --batch-tokens"
+        )
+    return text
+
+
+def _orders(config: PretrainConfig, text: PackedText) -> list[RowOrder]:
+    assert config.batch_tokens
+    special = 3 if config.next_sentence else 2
+    return [
+        RowOrder(len(text.train), length, special, config.batch_tokens // length, config.seed)
+        for length in config.lengths
+    ]
+
+
+def _drawn(config: PretrainConfig, text: PackedText, name: str) -> Encoder:
+    """The model before any step."""
+    shape = f"{config.layers}x{config.heads}x{config.units}"
+    made = BertConfig(
+        vocab_size=len(text.tokenizer), hidden_size=config.units, num_hidden_layers=config.layers,
+        num_attention_heads=config.n_heads, intermediate_size=4 * config.units,
+        max_position_embeddings=config.positions, pad_token_id=text.tokenizer.pad_token_id,
+    )  # fmt: skip
+    learned = DataRecord(text.digest, name, "texts")
+    made.bertscope = origin_note(Origin(pretrain.name, data=learned, seed=config.seed, recipe=to_json(config)))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        model: Any = (BertForPreTraining if config.next_sentence else BertForMaskedLM)(made)
+    model.to(best_device()).eval()
+    return Encoder(model, text.tokenizer, f"{shape} on {name}", family_of(made.model_type), "masked-lm")
+
+
+def _objective(encoder: Encoder, text: PackedText, config: PretrainConfig) -> MaskedWords:
+    assert config.batch_tokens
+    return MaskedWords(
+        encoder, text, batch_tokens=config.batch_tokens, rate=config.mask_rate,
+        whole_words=config.masking == "words", next_sentence=config.next_sentence, dropout=config.dropout,
+        half=config.half, compiled=config.compiled, length=config.length, seed=config.seed,
+        fingerprint=digest_text(canonical_json([text.digest, to_json(config)])),
+    )  # fmt: skip
+
+
+class _Kept:
+    """The checkpoints on the way: each a model of its own, beside the one that will have them inside."""
+
+    def __init__(self, encoder: Encoder, course: Budget, out: Path | None, *, half: bool) -> None:
+        self._encoder, self._course, self._out, self._half = encoder, course, out, half
+
+    def look(self, history: History) -> None:
+        """Keep one of where the training is now, if that is to be kept."""
+        if self._out is not None and self._course.is_kept(len(history.epochs) - 1):
+            step = self._course.steps_done(history)
+            notes = self._encoder.model.config.bertscope
+            self._encoder.model.config.bertscope = notes | {"name": f"{self._encoder.name}, step {step:,}"}
+            self._encoder.save(self._folder(step), half=self._half)
+            self._encoder.model.config.bertscope = notes
+
+    def folders(self, history: History) -> dict[str, Path]:
+        """By the names that they get."""
+        rows = (row for number, row in enumerate(history.epochs) if self._course.is_kept(number))
+        steps = [int(row["step"]) for row in rows]
+        return {f"checkpoint-{step}": self._folder(step) for step in steps}
+
+    def _folder(self, step: int) -> Path:
+        assert self._out is not None
+        return self._out.with_name(f"{self._out.name}.checkpoint-{step}")

@@ -1,0 +1,179 @@
+"""`pretrain`: plain text in, a small encoder of its language and its learning curve out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from bertscope.core.config import check_choices, check_least
+from bertscope.core.errors import UserError
+from bertscope.core.question import Input, Question
+from bertscope.training.finetune.question import FinetuneConfig
+
+_VOCABULARIES = {256: 8192, 512: 16_384, math.inf: 30_000}
+"""Under so many units, the usual vocabulary: more would be most of a small model."""
+_HIGHEST, _WARMED = 0.3, 300  # learning rate times units, of few layers; steps of warm-up that deep ones need
+_LEAST_BATCH, _MOST_BATCH, _STEPS_A_PASS = 4096, 131_072, 200
+_PASSES = 10
+
+
+@dataclass(frozen=True)
+class PretrainConfig:
+    """What is trained, how, and for how long. What is None goes by the model's size, or the text's."""
+
+    layers: int = 6
+    """Layers of the encoder."""
+    heads: int | None = None
+    """Heads of a layer; by default one for every 32 units."""
+    units: int = 256
+    """Hidden units; a layer's MLP has four times as many."""
+    vocabulary: int | None = None
+    """Pieces of the vocabulary that is learnt from the text; by default 8,192 under 256 units, 16,384 under 512, else
+    30,000, or as many as the text gives."""
+    cased: bool = False
+    """Tell capitals from small letters, and keep accents; otherwise both are taken off, as BERT's uncased ones do."""
+    positions: int = 512
+    """The longest text that the model will read, in tokens."""
+    length: int = 128
+    """Tokens of a row in training, but for the last share of it."""
+    long_share: float = 0.1
+    """The last share of the budget has rows of as many tokens as there are positions."""
+    masking: Literal["words", "pieces"] = "words"
+    """words: all pieces of a masked word are masked; pieces: each for itself."""
+    mask_rate: float = 0.15
+    """The share of a row's pieces that is masked."""
+    next_sentence: bool = False
+    """Also learn whether the second part of a row follows the first, or is from elsewhere (as BERT; RoBERTa has it
+    not)."""
+    minutes: float | None = None
+    """The budget in minutes of training, scoring and keeping included; the text is read before."""
+    steps: int | None = None
+    """The budget in steps; by default as many as go 10 times through the text."""
+    batch_tokens: int | None = None
+    """Tokens of a step; by default as many as make 200 steps of the text, but 4,096 to 131,072."""
+    learning_rate: float | None = None
+    """The highest learning rate, from which it decays linearly to 0; by default 1 over units times layers, 6.5e-4 for
+    6 layers of 256, and never above 0.3 over the units. Deep models that get too high a one learn how frequent pieces
+    are, and nothing else."""
+    warmup: float | None = None
+    """The share of the budget over which the learning rate rises; by default a tenth, or of few steps as much as
+    makes 300, at most 0.3."""
+    weight_decay: float = 0.01
+    """AdamW's weight decay; biases and LayerNorm are spared."""
+    dropout: float = 0.1
+    """Dropout while pre-training; the model that is written has 0.1, for fine-tuning."""
+    held_out: float = 0.01
+    """The share of documents that are held out, and scored."""
+    keep: Literal["none", "log", "even"] = "none"
+    """Which checkpoints to keep in the model's folder, as `checkpoint-N`, each a model: none; by equal factors of
+    steps (log), so that the beginning is seen; or by equal steps (even). The first is before any step, the last is
+    the model."""
+    checkpoints: int = 12
+    """How many checkpoints are kept."""
+    half: bool = False
+    """Write weights in half precision (float16): half the size."""
+    compiled: bool = False
+    """On a GPU, compile the layers before the first step (torch.compile): worth its minute where many follow."""
+    seed: int = 0
+    """Decides the first weights, the order of the rows, masks and dropout."""
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+        check_least(
+            self, layers=1, heads=1, units=1, vocabulary=32, positions=8, length=8, minutes=0, steps=1,
+            batch_tokens=8, learning_rate=0, weight_decay=0, checkpoints=2, seed=0,
+        )  # fmt: skip
+        for name in ("mask_rate", "held_out"):
+            if not 0 < (value := getattr(self, name)) < 1:
+                raise UserError(f"{name.replace('_', '-')} is {value}; it must be above 0 and under 1")
+        for name in ("long_share", "warmup", "dropout"):
+            if (value := getattr(self, name)) is not None and not 0 <= value < 1:
+                raise UserError(f"{name.replace('_', '-')} is {value}; it must be from 0 to under 1")
+        if self.minutes is not None and (self.steps is not None or not 0 < self.minutes < math.inf):
+            raise UserError(f"minutes is {self.minutes} and steps is {self.steps}; give one of them, above 0")
+        if self.length > self.positions:
+            raise UserError(f"length is {self.length}, positions {self.positions}; rows can't be longer than that")
+        if self.units % self.n_heads:
+            raise UserError(
+                f"{self.units} units don't divide into {self.n_heads} heads; give other --heads or --units"
+            )
+        if self.batch_tokens and self.batch_tokens % self._even_tokens:
+            raise UserError(
+                f"batch-tokens is {self.batch_tokens}; give a multiple of {self._even_tokens}: rows are full"
+            )
+
+    @property
+    def n_heads(self) -> int:
+        return self.heads or max(1, self.units // 32)
+
+    @property
+    def usual_vocabulary(self) -> int:
+        return next(size for below, size in _VOCABULARIES.items() if self.units < below)
+
+    @property
+    def lengths(self) -> list[int]:
+        """Of the rows: short ones first, long ones for the last share, if that is another length."""
+        return sorted({self.length, self.positions}) if self.long_share else [self.length]
+
+    @property
+    def _even_tokens(self) -> int:
+        return math.lcm(*self.lengths)
+
+    def settled(self, pieces: int) -> PretrainConfig:
+        """This config with every None filled in that depends on how many pieces the text has."""
+        tokens = self.batch_tokens or self._batch(pieces)
+        steps = self.steps
+        if steps is None and self.minutes is None:
+            steps = max(1, round(_PASSES * pieces / tokens))
+        rate = self.learning_rate or float(f"{min(_HIGHEST, 1 / self.layers) / self.units:.2g}")
+        few = 0.1 if steps is None else min(0.3, max(0.1, _WARMED / steps))
+        warmup = few if self.warmup is None else self.warmup
+        return replace(
+            self, batch_tokens=tokens, steps=steps, learning_rate=rate, warmup=warmup, heads=self.n_heads
+        )  # fmt: skip
+
+    def _batch(self, pieces: int) -> int:
+        wanted = min(max(pieces // _STEPS_A_PASS, _LEAST_BATCH), _MOST_BATCH)
+        return max(1, 2 ** int(math.log2(wanted)) // self._even_tokens) * self._even_tokens
+
+    def training(self) -> FinetuneConfig:
+        """What the loop needs to know of it, once it is settled."""
+        assert self.batch_tokens and self.learning_rate
+        return FinetuneConfig(
+            recipe="paper", learning_rate=self.learning_rate, warmup=self.warmup, weight_decay=self.weight_decay,
+            batch_size=self.batch_tokens // self.length, seed=self.seed,
+        )  # fmt: skip
+
+
+pretrain = Question(
+    __name__,
+    """A WordPiece vocabulary is learnt from the texts, a BERT is drawn at random, and it learns to guess masked
+    words: in half precision by recorded steps on a GPU, in single precision elsewhere. Files are plain text, also .gz
+    or .xz, or patterns of them in quotes; blank lines part documents, some of which are held out and scored. The
+    learning rate rises, and falls to 0 when the budget ends. With `out`, a plain Hugging Face folder is written
+    there; a pre-training that was killed goes on from its last point of the curve.""",
+    config=PretrainConfig,
+    inputs={"texts": Input("documents", many=True)},
+    version=1,
+    main="accuracy",
+    better="higher",
+    cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
+    keeps="model",
+    numbers={
+        "accuracy": "masked pieces of held-out text that are guessed",
+        "before": "before any step",
+        "chance": "always the most frequent piece",
+        "held_out_loss": "loss on held-out text",
+        "bits_per_word": "bits for a masked word of held-out text",
+        "next_sentence": "whether a second part follows, held-out text",
+    },
+    columns={
+        "curve": {
+            "loss": "mean loss of the steps since the point before, on the text that is learnt from",
+            "accuracy": "share of the masked pieces of held-out text that are guessed, whole words at 15%",
+            "length": "tokens of a row in the steps before this point",
+            "seconds": "since the first step, scoring and keeping included",
+        }
+    },
+)

@@ -1,0 +1,121 @@
+"""What is learnt from a row: the loss against the library's own, parts that follow and parts that don't, scores."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from bertscope.data.documents import open_documents
+from bertscope.training.masked_objective import HELD_OUT_RATE, MaskedWords
+from bertscope.training.packed_text import packed_text
+from bertscope.training.pretrain.measure import _drawn
+from bertscope.training.pretrain.question import PretrainConfig
+from device import DEVICE
+from planted_text import write_text
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("text")
+    path = write_text(folder / "topics.txt")
+    return packed_text(
+        [open_documents(path)], folder / "text", "", vocabulary=None, usual=64, cased=False, held_out=0.1, longest=64,
+        resume=False,
+    )  # fmt: skip
+
+
+def objective(text, *, next_sentence: bool = False, tokens: int = 512, **given) -> MaskedWords:
+    config = PretrainConfig(layers=2, heads=2, units=16, positions=64, length=32, next_sentence=next_sentence)
+    encoder = _drawn(config.settled(len(text.train)), text, "text")
+    how = {"rate": 0.2, "whole_words": True, "dropout": 0.0, "half": False, "compiled": False, "length": 32} | given
+    return MaskedWords(
+        encoder, text, batch_tokens=tokens, next_sentence=next_sentence, seed=0, fingerprint="", **how
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("next_sentence", [False, True])
+def test_the_loss_is_the_librarys(text, next_sentence, monkeypatch):
+    made = objective(text, next_sentence=next_sentence)
+    batch, drawn = made.batch(np.arange(16) * 40), []
+    import bertscope.training.masked_objective as module
+
+    plain = module.masked
+    monkeypatch.setattr(module, "masked", lambda *given: drawn.append(plain(*given)) or drawn[-1])
+    loss, size = made.sized_loss(batch)
+    (chosen,) = drawn
+    labels = torch.full_like(batch.ids, -100)
+    counted = chosen.weight > 0
+    rows = torch.arange(16, device=DEVICE)[:, None].expand_as(chosen.places)
+    labels[rows[counted], chosen.places[counted]] = chosen.right[counted]
+    beside = {"next_sentence_label": batch.follows} if next_sentence else {}
+    wanted = made.encoder.model(
+        input_ids=chosen.shown, token_type_ids=batch.segments, labels=labels,
+        attention_mask=torch.ones_like(batch.ids), **beside,
+    ).loss  # fmt: skip
+    assert loss.item() == pytest.approx(wanted.item(), rel=1e-5) and size.item() == counted.sum().item()
+    assert torch.equal((labels != -100).sum(1) <= round(0.2 * 32), torch.ones(16, dtype=torch.bool, device=DEVICE))
+
+
+def test_rows_are_the_text_between_special_tokens(text):
+    made = objective(text)
+    tokenizer, starts = made.encoder.tokenizer, np.array([0, 7, 100, 333])
+    batch = made.fixed_batch(starts, 4)  # 512 tokens in four rows
+    assert batch.ids.shape == (4, 128) and batch.segments is None
+    for row, start in zip(batch.ids.tolist(), starts, strict=True):
+        assert row == [tokenizer.cls_token_id, *text.train[start : start + 126].tolist(), tokenizer.sep_token_id]
+
+
+def test_a_second_part_follows_or_is_from_elsewhere(text):
+    made = objective(text, next_sentence=True, tokens=32 * 200)
+    tokenizer, starts = made.encoder.tokenizer, np.arange(200) * 31
+    batch = made.fixed_batch(starts, 200)
+    dot, train, ends = tokenizer.convert_tokens_to_ids("."), text.train.tolist(), 0
+    split = []
+    for row, segments, start in zip(batch.ids.tolist(), batch.segments.tolist(), starts, strict=True):
+        size = segments.index(1) - 2  # without [CLS] and the [SEP] between the parts
+        first, second = row[1 : 1 + size], row[2 + size : -1]
+        split.append((start + size, second))
+        assert row[0] == tokenizer.cls_token_id and row[1 + size] == row[-1] == tokenizer.sep_token_id
+        assert segments == [0] * (2 + size) + [1] * (30 - size) and first == train[start : start + size]
+        assert 8 <= size <= 24
+        ends += first[-1] == dot
+    assert ends > 190, "a sentence ends where a part does, if one does at all"
+    for number, ((behind, second), other) in enumerate(zip(split, batch.follows.tolist(), strict=True)):
+        begins = split[number - 1][0] if other else behind
+        assert second == train[begins : begins + len(second)]
+    assert 70 < int(batch.follows.sum()) < 130
+
+
+def test_scores_are_those_of_guesses_one_by_one(text):
+    """Each masked place for itself, by the library's forward pass over the whole row."""
+    made = objective(text)
+    found, right, nats, words, pieces = made.score(), 0, 0.0, 0, 0
+    for rows, chosen in made._held_out:
+        with torch.no_grad():
+            logits = made.encoder.model(input_ids=chosen.shown.to(DEVICE)).logits.cpu()
+        for row in range(len(rows.ids)):
+            for place, gold, weight, begins in zip(
+                chosen.places[row], chosen.right[row], chosen.weight[row], chosen.begins[row], strict=True
+            ):
+                if weight:
+                    nats += cross_entropy(logits[row, place], gold).item()
+                    right += int(logits[row, place].argmax() == gold)
+                    words, pieces = words + int(begins), pieces + 1
+    assert found.n == pieces and found.value == pytest.approx(right / pieces)
+    assert found.secondary["held_out_loss"] == pytest.approx(nats / pieces, rel=1e-5)
+    assert found.secondary["bits_per_word"] == pytest.approx(nats / math.log(2) / words, rel=1e-5)
+    assert pieces <= round(HELD_OUT_RATE * 32) * sum(len(rows.ids) for rows, _ in made._held_out)
+    assert made.score() == found, "the same words are masked each time"
+
+
+def test_what_is_kept_has_usual_dropout_and_half_the_digits(text):
+    made = objective(text, dropout=0.3, half=True)
+    model = made.encoder.model
+    assert {module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)} == {0.3}
+    made.finish()
+    assert {module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)} == {0.1}
+    assert all(torch.equal(one, one.half().float()) for one in model.parameters())
