@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core import calling, measuring, null_panel, registry, scoring
 from bertscope.core import config as configs
+from bertscope.core.series import OverSteps
 from bertscope.core.step import Root, Step
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ class Question:
     adds_up: bool = False
     """Whether it can be asked in shards: its reader has `sums` and `merge` (`core/sums.py`). A step may then have the
     shards' `sums` in the place of the texts."""
+    over_steps: OverSteps | None = None
+    """How it is asked of a series of checkpoints (`core/series.py`); None: it can't be."""
     card: tuple[HeadFact | HeadMaps, ...] | None = None
     """What the page's head card shows of it; None: every table with the columns `layer` and `head`."""
     row_card: tuple[RowFact, ...] = ()
