@@ -126,7 +126,7 @@ def _command(question: Question) -> Callable[..., None]:
 def _as_named(question: Question, named: Sequence[str | None]) -> list[str]:
     """What was typed without a flag; where a model is missing, the other must be a series."""
     found = [one for one in named if one is not None]
-    if len(found) < len(named):
+    if not question.takes_several and len(found) < len(question.named):
         first = question.named[0]
         if series_in(question.asked_of[first].kind, found[0]) is None:
             missing = question.named[len(found)]

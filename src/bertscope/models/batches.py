@@ -235,14 +235,42 @@ def batches(
 
     What is longer than `max_length` is truncated to it, or left out.
     """
+    how: Any = {"tokens": tokens, "window": window, "cells": cells, "device": device, "long": long}
+    return chain.from_iterable(windows(tokenizer, examples, max_length=max_length, **how))
+
+
+def windows(
+    tokenizer: Any,
+    examples: Examples,
+    *,
+    max_length: int,
+    tokens: int,
+    window: int = WINDOW,
+    cells: int | None = None,
+    device: Any = "cpu",
+    long: Literal["truncated", "left_out"] = "truncated",
+) -> Iterator[Window]:
+    """The same a window at a time, whose batches can be gone through more than once."""
     for first in range(0, len(examples), window):
         give_back_memory()
         texts = examples.take(range(first, min(first + window, len(examples))))
         coded = replace(tokenise(tokenizer, texts, max_length), encodings=())  # thousands of small things
         kept = np.flatnonzero(~coded.truncated) if long == "left_out" else np.arange(len(coded))
-        for group in group_by_budget(coded.lengths[kept], tokens, cells):
-            rows = kept[group]
-            yield pad(coded, rows, pad_id=tokenizer.pad_token_id or 0, first=first, device=device)
+        groups = [kept[group] for group in group_by_budget(coded.lengths[kept], tokens, cells)]
+        yield Window(coded, groups, {"pad_id": tokenizer.pad_token_id or 0, "first": first, "device": device})
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some tokenised texts, and which of them make a batch."""
+
+    tokens: Tokens
+    groups: Sequence[np.ndarray]
+    how: dict[str, Any]
+    """They are padded."""
+
+    def __iter__(self) -> Iterator[Batch]:
+        return (pad(self.tokens, rows, **self.how) for rows in self.groups)
 
 
 def give_back_memory() -> None:
