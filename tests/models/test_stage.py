@@ -23,9 +23,9 @@ def held(encoder) -> int:
     return sum(weight.numel() * weight.element_size() for weight in encoder.model.parameters())
 
 
-def test_who_rests_has_no_weights_and_comes_back_as_it_was(encoders, texts):
+def test_who_rests_has_no_weights_and_comes_back_as_it_was(encoders, texts, tmp_path):
     before = [(one.fingerprint, one.record, one.predict(texts).logits) for one in encoders]
-    stage = Stage()
+    stage = Stage(tmp_path)
     stage.rest(encoders)
     assert [held(one) for one in encoders] == [0, 0, 0]
     for turn in ([0], [2], [0, 1], [1, 2], [1]):
@@ -37,8 +37,8 @@ def test_who_rests_has_no_weights_and_comes_back_as_it_was(encoders, texts):
         assert [held(one) for one in encoders] == [0, 0, 0]
 
 
-def test_two_share_the_memory_of_two(encoders):
-    stage = Stage()
+def test_two_share_the_memory_of_two(encoders, tmp_path):
+    stage = Stage(tmp_path)
     stage.rest(encoders)
     places = set()
     for one, other in ((0, 1), (0, 2), (1, 2), (2, 0)):
@@ -49,13 +49,13 @@ def test_two_share_the_memory_of_two(encoders):
     assert len(places) == 2 * len(list(encoders[0].model.parameters()))
 
 
-def test_who_is_on_already_is_not_read_again(encoders, monkeypatch):
+def test_who_is_on_already_is_not_read_again(encoders, monkeypatch, tmp_path):
     from bertscope.models import stage as module
 
     read = []
     real = module._fill
     monkeypatch.setattr(module, "_fill", lambda slot, one: read.append(one.encoder.name) or real(slot, one))
-    stage = Stage()
+    stage = Stage(tmp_path)
     stage.rest(encoders)
     first, second, third = encoders
     for other in (second, third):
@@ -64,10 +64,10 @@ def test_who_is_on_already_is_not_read_again(encoders, monkeypatch):
     assert len(read) == 3
 
 
-def test_what_is_not_as_its_files_are_stays_in_memory(encoders, tiny):
+def test_what_is_not_as_its_files_are_stays_in_memory(encoders, tiny, tmp_path):
     with torch.no_grad():
         next(encoders[1].model.parameters()).add_(1)
-    stage = Stage()
+    stage = Stage(tmp_path)
     stage.rest([*encoders, tiny])
     assert held(encoders[0]) == 0 and held(encoders[1]) > 0 and held(tiny) > 0
     before = encoders[1].fingerprint
@@ -80,7 +80,7 @@ def test_half_precision_comes_back_as_it_was_opened(tiny, tmp_path):
     tiny.model.half().save_pretrained(folder)
     (folder / "seal.json").unlink()
     one = load(str(folder), device=DEVICE)
-    before, stage = one.fingerprint, Stage()
+    before, stage = one.fingerprint, Stage(tmp_path)
     stage.rest([one])
     assert held(one) == 0
     with stage.on([one]):
@@ -88,7 +88,7 @@ def test_half_precision_comes_back_as_it_was_opened(tiny, tmp_path):
 
 
 def test_files_that_changed_meanwhile_are_refused(encoders, tiny, tmp_path):
-    stage = Stage()
+    stage = Stage(tmp_path)
     stage.rest(encoders)
     tiny.model.classifier.bias.data.add_(1)
     tiny.save(tmp_path / "checkpoint-2")

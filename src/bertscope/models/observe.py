@@ -169,7 +169,7 @@ class WaitingPlace:
 
     def _moved(self, what: tuple[str, int], shown: Tensor) -> Tensor:
         if what not in self._places or self._places[what].numel() < shown.numel():
-            self._places[what] = torch.from_numpy(memory_mapped([shown.numel()], np.float32))
+            self._places[what] = torch.from_numpy(memory_mapped([shown.numel()], np.float32, in_memory=True))
         return self._places[what][: shown.numel()].view(shown.shape).copy_(shown)
 
 

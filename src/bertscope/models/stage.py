@@ -2,13 +2,13 @@
 
 A model that rests has modules and no weights. To be run it comes on the stage: a set of tensors that whoever is on
 uses, filled with its weights from its own files. So a pass over a dozen checkpoints takes the memory of those that
-are on it at a time.
+are on it at a time. What is kept of those whose turn it isn't, such as sums over texts, lies in files as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from safetensors import safe_open
 from torch import Tensor, nn
 
 from bertscope.core.errors import UserError
+from bertscope.core.memory_mapped import FilePages
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import locate, parts_of
 
@@ -49,15 +50,21 @@ class _Slot:
 
 class Stage:
     """Where models that rest are run. One that can't rest (it is in memory alone, or isn't as its files are: an
-    adapter, weights that were pickled) is left as it is."""
+    adapter, weights that were pickled) is left as it is.
 
-    def __init__(self) -> None:
+    folder   on whose disk lies what is kept of those whose turn it isn't
+    rests    whether anybody rests here: where models are few, none does
+    """
+
+    def __init__(self, folder: Path, *, rests: bool = True) -> None:
+        self._rests = rests
         self._resting: dict[int, _Resting] = {}
         self._slots: list[_Slot] = []
+        self._kept = FilePages(folder)
 
     def rest(self, encoders: Sequence[Encoder]) -> None:
         """Let go of the weights of those that can be read again, and make room."""
-        for encoder in encoders:
+        for encoder in encoders if self._rests else ():
             if id(encoder) not in self._resting and (found := _resting(encoder)) is not None:
                 self._resting[id(encoder)] = found
         for one in self._resting.values():
@@ -67,7 +74,7 @@ class Stage:
     @contextmanager
     def on(self, encoders: Sequence[Encoder]) -> Iterator[None]:
         """Have these models run in this block, each with its own weights. Who was on the stage before needn't be read
-        again."""
+        again. Where nobody rests, all is as it would be without a stage."""
         resting = [self._resting[id(one)] for one in encoders if id(one) in self._resting]
         free = [slot for slot in self._slots if slot.held not in {id(one.encoder) for one in resting}]
         for one in resting:
@@ -78,7 +85,8 @@ class Stage:
             for name, weight in one.weights.items():
                 weight.data = slot.tensors[one.places[name]]
         try:
-            yield
+            with self._kept.in_use() if self._rests else nullcontext():
+                yield
         finally:
             for one in resting:
                 _take_off(one)

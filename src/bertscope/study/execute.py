@@ -77,10 +77,10 @@ def _share(claims: Sequence[ClaimedStep], inputs: Inputs) -> list[Outcome]:
     from bertscope.analyses.attention.pass_part import sharing
     from bertscope.models.stage import Stage
 
-    outcomes, parts, stage = [], [], Stage()
-    rests = _are_many(claims)
+    outcomes, parts, rests = [], [], _are_many(claims)
+    stage = Stage(claims[0].work.parent, rests=rests)
     for claim in claims:
-        part = _Part(claim, stage, rests)
+        part = _Part(claim, stage)
         prepared = _attempt(claim.step, part.prepare, inputs)
         if prepared.how == "done":
             parts.append(part)
@@ -100,9 +100,8 @@ def _share(claims: Sequence[ClaimedStep], inputs: Inputs) -> list[Outcome]:
 class _Part:
     """A question on its way through a pass."""
 
-    def __init__(self, claim: ClaimedStep, stage: Stage, rests: bool) -> None:
-        self.claim, self.seconds = claim, 0.0
-        self._stage, self._rests = stage, rests
+    def __init__(self, claim: ClaimedStep, stage: Stage) -> None:
+        self.claim, self.seconds, self._stage = claim, 0.0, stage
 
     def prepare(self, inputs: Inputs) -> None:
         started = time.perf_counter()
@@ -111,14 +110,14 @@ class _Part:
         opened = inputs.of(self.claim.step)
         with self._stage.on(_models(opened)):
             self.pass_part = question.part(**opened, config=config)
-        if self._rests:
-            self._stage.rest(self.pass_part.encoders)
+        self._stage.rest(self.pass_part.encoders)
         self.seconds = time.perf_counter() - started
 
     def finish(self, passed: Any, seconds: float, others: list[str]) -> None:
         started = time.perf_counter()
         with self._stage.on(self.pass_part.encoders):
             result = self.pass_part.finish(passed)
+        del self.pass_part  # and all that was kept for it
         self.seconds += seconds + time.perf_counter() - started
         result.provenance = capture(self.seconds) | {"one_pass_with": others} | result.provenance
         self.claim.keep(result)
