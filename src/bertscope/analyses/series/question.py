@@ -42,7 +42,7 @@ series = Question(
     cite="none: the onset and its interval are ours; docs/series.md says how they are made",
     numbers={
         "lines": "numbers that are followed",
-        "certain": "of these, changed for certain",
+        "certain": "of those that can be tested, changed for certain",
         "onset": "step from which on it stays where it ended: {line}",
         "final_change": "change from the first checkpoint to the last: {line}",
     },

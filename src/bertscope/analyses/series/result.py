@@ -108,7 +108,8 @@ def series_result(
     tables = {"lines": _lines_table(lines, names), "onsets": onsets, "checkpoints": pd.DataFrame(known)}
     *_, made = checkpoints.values()
     certain = [place for place, line in enumerate(lines) if line.is_certain]
-    numbers = [Number("lines", len(lines)), Number("certain", len(certain), n=len(lines))]
+    tested = sum(line.draws is not None for line in lines)
+    numbers = [Number("lines", len(lines)), Number("certain", len(certain), n=tested)]
     for place in certain:
         line, found = lines[place], lines[place].onset
         of = {"line": names[place]}
@@ -231,9 +232,10 @@ def sentence(result: Result) -> Statement | None:
     onsets, question = result.tables["onsets"], result.subject["question"]
     certain = onsets[onsets["certain"]]
     steps = result.tables["lines"]["step"]
+    tested = int(onsets["change_low"].notna().sum())
     told = (
-        f"From step {steps.min():,} to step {steps.max():,}, {len(certain)} of {len(onsets)} numbers of {question} "
-        "changed for certain"
+        f"From step {steps.min():,} to step {steps.max():,}, {len(certain)} of {tested} numbers of {question} that "
+        "can be tested changed for certain"
     )
     known = certain.dropna(subset=["onset"]).sort_values(["onset", "high"], kind="stable")
     if len(known):
