@@ -42,6 +42,7 @@ from bertscope.core.errors import UserError as UserError
 from bertscope.core.examples import Examples as Examples
 from bertscope.core.question import Question as Question
 from bertscope.core.result import Result as Result
+from bertscope.core.series import Series as Series
 from bertscope.core.step import Step as Step
 from bertscope.core.store import Store as Store
 from bertscope.data.minimal import MinimalPairs as MinimalPairs
@@ -62,6 +63,7 @@ from bertscope.live.notebook import explore as explore
 from bertscope.models.encoder import Encoder as Encoder
 from bertscope.models.load import load as load
 from bertscope.models.observe import observe as observe
+from bertscope.models.series import series as series
 from bertscope.models.states import hidden_states as hidden_states
 from bertscope.models.states_store import StatesStore as StatesStore
 from bertscope.report.build import build_report as build_report
