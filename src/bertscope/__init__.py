@@ -39,6 +39,7 @@ _PUBLIC = {
     "bertscope.analyses.check.question": "check CheckConfig",
     "bertscope.analyses.circuit.question": "circuit CircuitConfig",
     "bertscope.analyses.erase.question": "erase EraseConfig",
+    "bertscope.analyses.course.question": "course CourseConfig",
     "bertscope.analyses.errors.question": "errors ErrorsConfig",
     "bertscope.analyses.explain.question": "explain ExplainConfig",
     "bertscope.analyses.features.question": "features FeaturesConfig",

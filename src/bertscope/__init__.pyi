@@ -12,6 +12,7 @@ from bertscope.analyses.attention.of_text import attention as attention
 from bertscope.analyses.change.question import ChangeConfig as ChangeConfig
 from bertscope.analyses.check.question import CheckConfig as CheckConfig
 from bertscope.analyses.circuit.question import CircuitConfig as CircuitConfig
+from bertscope.analyses.course.question import CourseConfig as CourseConfig
 from bertscope.analyses.erase.question import EraseConfig as EraseConfig
 from bertscope.analyses.errors.question import ErrorsConfig as ErrorsConfig
 from bertscope.analyses.explain.question import ExplainConfig as ExplainConfig
@@ -753,6 +754,26 @@ def contrastive(
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         out: The folder to write to.
         resume: Whether to go on from what was left unfinished there.
+    """
+
+def course(
+    answers: ResultLike | Sequence[ResultLike],
+    config: CourseConfig | None = None,
+    *,
+    steps: int | Sequence[int] = (),
+    store: StoreLike | None = None,
+) -> Result:
+    """How did it come about?
+
+    A question is asked of each checkpoint of a training, on the same texts; its numbers are lines over the steps.
+    Where a number's change from the first checkpoint to the last is certain, its onset is told: the first checkpoint
+    from which on it stays within a tenth of that change of where it ends, between which checkpoints that was, and a
+    95% interval, by resamples of the texts that all checkpoints share. Questions that compare two models compare each
+    checkpoint with the first; similarity with the last as well.
+
+    Args:
+        steps: The steps of all checkpoints, the first to the last. By default those in the names of the models' folders (checkpoint-N).
+        store: The store in which the answer is looked for, and kept.
     """
 
 def erase(

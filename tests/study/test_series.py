@@ -54,7 +54,7 @@ def test_an_answer_of_a_series_is_the_step_that_asks_the_checkpoint_alone(run, n
     assert [step.id for step in answers] == [step.id for step in alone]
     to_last = [value.id for key, value in whole.inputs.items() if key.startswith("to_last.")]
     assert to_last == ([plan(name, one, folders[-1]).id for one in folders[:-1]] if name == "similarity" else [])
-    assert whole.name == "series" and whole.config == {"steps": list(STEPS)}
+    assert whole.name == "course" and whole.config == {"steps": list(STEPS)}
 
 
 def test_another_model_may_stand_before_a_series(run, tmp_path, tiny):
@@ -147,7 +147,7 @@ def test_a_study_names_series(run, tmp_path):
         "- change: {of: two, repeats: 100}\n"
     )
     study = read_study(file)
-    asked = [step for step in study.steps if step.name == "series"]
+    asked = [step for step in study.steps if step.name == "course"]
     assert [step.id for step in asked] == [
         plan("patterns", str(run), **QUICK).id,
         plan("change", f"{run}/checkpoint-0,{run}/checkpoint-60", **QUICK).id,
@@ -193,5 +193,5 @@ def test_python_takes_a_series_in_a_models_place(run, tiny, tmp_path):
     for each in (other, third):
         assert np.array_equal(each.tables["lines"]["value"], one.tables["lines"]["value"])
     answers = [store.path(step) for step in plan("change", str(run), limit=30, **QUICK).inputs.values()]
-    collected = find("series")(answers, steps=STEPS)
+    collected = find("course")(answers, steps=STEPS)
     assert collected.tables["onsets"].equals(one.tables["onsets"])

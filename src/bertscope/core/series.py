@@ -57,6 +57,8 @@ class Followed:
     and `head` as a small map for each step."""
     where: Mapping[str, Any] = field(default_factory=dict)
     """Only the rows with these values."""
+    key: str = ""
+    """What the series' table and figure are called, where two would be called alike."""
 
 
 @dataclass(frozen=True)

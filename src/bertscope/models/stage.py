@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.memory_mapped import FilePages
+from bertscope.models.batches import give_back_memory
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import locate, parts_of
 
@@ -75,6 +76,8 @@ class Stage:
     def on(self, encoders: Sequence[Encoder]) -> Iterator[None]:
         """Have these models run in this block, each with its own weights. Who was on the stage before needn't be read
         again. Where nobody rests, all is as it would be without a stage."""
+        if self._rests:
+            give_back_memory()  # what the last turn left lies between what stays
         resting = [self._resting[id(one)] for one in encoders if id(one) in self._resting]
         free = [slot for slot in self._slots if slot.held not in {id(one.encoder) for one in resting}]
         for one in resting:

@@ -127,7 +127,7 @@ ablate = Question(
             ),
             Followed(
                 "effects", "loss_rise", "rise of the loss without the layer's MLP", "loss_low", "loss_high",
-                where={"kind": "mlp"},
+                where={"kind": "mlp"}, key="mlps_loss_rise",
             ),
         )
     ),

@@ -86,10 +86,11 @@ def sharing(parts: Sequence[PassPart]) -> list[list[int]]:
     return groups
 
 
-def read_together(parts: Sequence[PassPart], stage: Stage) -> Passed:
-    """One pass for parts that agree: over each of their encoders once, where there are few, otherwise in turns."""
+def read_together(parts: Sequence[PassPart], stage: Stage | None = None) -> Passed:
+    """One pass for parts that agree: over each of their encoders once, where there are few or no stage, otherwise in
+    turns."""
     encoders = _union(parts)
-    if len(encoders) <= TOGETHER:
+    if stage is None or len(encoders) <= TOGETHER:
         return parts[0].read(encoders, *_readers(parts, encoders))
     turns = [(_union(turn), _readers(turn, _union(turn))) for turn in _turns(parts)]
     first = parts[0]

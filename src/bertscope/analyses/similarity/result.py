@@ -202,8 +202,7 @@ def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
 
 
 def _number(key: str, measure: str, draws: np.ndarray, n: int, of: dict[str, str]) -> Number:
-    ends = map(float, _interval(measure, draws))
-    low, high = (None if np.isnan(end) else end for end in ends)
+    low, high = (None if np.isnan(end) else float(end) for end in _interval(measure, draws))
     drawn = None if low is None else jackknife_resamples(draws)
     return Number(key, float(draws[0]), low, high, n, _UNITS[measure], of=of, draws=drawn)
 

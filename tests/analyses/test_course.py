@@ -1,4 +1,4 @@
-"""`series`: what is followed, what isn't, and a training in which one layer changes at one checkpoint."""
+"""`course`: what is followed, what isn't, and a training in which one layer changes at one checkpoint."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from checkpoints import STEPS, jumping
 from device import on_cpu
 from toy import task_of
 
-series = find("series")
+course = find("course")
 
 
 def number(key: str, value: float, sure: bool = True, n: int = 50, **of: str) -> Number:
@@ -39,7 +39,7 @@ def onsets(result: Result) -> dict[str, tuple]:
 
 def test_each_number_is_a_line_with_its_onset():
     values = [0.5, 0.5, 0.9, 0.9]
-    found = series([answer(place, number("score", value), number("loss", 1.0)) for place, value in enumerate(values)])
+    found = course([answer(place, number("score", value), number("loss", 1.0)) for place, value in enumerate(values)])
     assert list(found.tables["lines"]["step"]) == [0, 10, 20, 30] * 2, "steps are those of the folders' names"
     assert list(found.tables["lines"].query("line == 'score'")["value"]) == values
     assert onsets(found) == {"score": (10, 20, 10, 20)}
@@ -49,22 +49,22 @@ def test_each_number_is_a_line_with_its_onset():
     assert found["final_change"].value == pytest.approx(0.4)
     assert found.subject == {"task": "reviews", "question": "errors", "checkpoints": "4"}
     assert list(found.models) == ["model3"] and found.tables["checkpoints"]["model"][0] == "model0"
-    assert "score got to where it ended, between steps 10 and 20" in series.sentence(found).sentence
-    (follows,) = series.consequences(found)
+    assert "score got to where it ended, between steps 10 and 20" in course.sentence(found).sentence
+    (follows,) = course.consequences(found)
     assert "was done between steps 10 and 20 of 30" in follows.text and not follows.is_open
 
 
 def test_without_draws_or_with_other_examples_there_is_a_line_and_no_onset():
     sure = [answer(at, number("score", at / 3, n=50 + at), number("brier", at / 3, sure=False)) for at in range(4)]
-    found = series(sure)
+    found = course(sure)
     assert len(found.tables["lines"]) == 8 and onsets(found) == {} and found["certain"].n == 0
     assert "no onset is told of score, Brier score (sum over classes)" in " ".join(found.notes)
-    (follows,) = series.consequences(found)
+    (follows,) = course.consequences(found)
     assert follows.is_open
 
 
 def test_what_never_moves_and_was_never_drawn_is_no_line():
-    found = series([answer(at, number("score", at / 3), number("chance", 0.5, sure=False)) for at in range(3)])
+    found = course([answer(at, number("score", at / 3), number("chance", 0.5, sure=False)) for at in range(3)])
     assert set(found.tables["lines"]["key"]) == {"score"}
 
 
@@ -77,7 +77,7 @@ def test_what_is_picked_anew_at_each_step_is_one_line():
         )
         for at in range(3)
     ]  # fmt: skip
-    lines = series(answers).tables["lines"]
+    lines = course(answers).tables["lines"]
     assert list(lines.groupby("line", sort=False)["value"].agg(list)) == [[0, 0.25, 0.5], [0, 0.125, 0.25]]
     assert list(lines["line"].unique()) == [
         "largest rise of the loss without one head (whichever)",
@@ -87,7 +87,7 @@ def test_what_is_picked_anew_at_each_step_is_one_line():
 
 def test_what_is_compared_with_the_first_begins_as_the_same():
     answers = [answer(at, number("cosine", 1 - at / 10), question="change") for at in (1, 2, 3)]
-    found = series(answers, steps=(0, 10, 20, 30))
+    found = course(answers, steps=(0, 10, 20, 30))
     lines = found.tables["lines"]
     assert list(lines["step"]) == [0, 10, 20, 30] and list(lines["value"]) == [1.0, 0.9, 0.8, 0.7]
     assert onsets(found)["cosine"][:2] == (20, 30)
@@ -96,7 +96,7 @@ def test_what_is_compared_with_the_first_begins_as_the_same():
 def test_similarity_has_a_line_to_either_end():
     first = [answer(at, number("rsa_mean", 1 - at / 10), question="similarity") for at in (1, 2, 3)]
     last = [answer(at, number("rsa_mean", 0.7 + at / 10), question="similarity") for at in (0, 1, 2)]
-    found = series(first, to_last=last, steps=(0, 10, 20, 30))
+    found = course(first, to_last=last, steps=(0, 10, 20, 30))
     lines = (
         found.tables["lines"].groupby("line", sort=False)["value"].agg(lambda values: [round(v, 9) for v in values])
     )
@@ -111,7 +111,7 @@ def test_tables_are_followed_by_layer_and_head():
         return {"layers": layers}
 
     answers = [answer(at, number("cosine", 1 - at / 10), question="change", tables=tables(at)) for at in (1, 2)]
-    found = series(answers, steps=(0, 10, 20))
+    found = course(answers, steps=(0, 10, 20))
     followed = found.tables["layers_cosine"]
     assert list(followed["step"]) == [10, 10, 20, 20] and list(followed["cosine"]) == [1.0, 0.9, 1.0, 0.8]
     figure = next(one for one in found.figures if one.key == "layers_cosine")
@@ -133,7 +133,7 @@ def test_tables_are_followed_by_layer_and_head():
 )
 def test_what_cannot_be_followed_is_refused(answers, steps, said):
     with pytest.raises(UserError, match=said):
-        series(answers, **({"steps": steps} if steps else {}))
+        course(answers, **({"steps": steps} if steps else {}))
 
 
 def test_draws_are_stored_with_their_numbers(tmp_path):

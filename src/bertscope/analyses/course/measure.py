@@ -1,4 +1,4 @@
-"""`series`: from the answers of the checkpoints to lines, and to when each got where it ended."""
+"""`course`: from the answers of the checkpoints to lines, and to when each got where it ended."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import PurePath
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.series.question import TO_FIRST, TO_LAST, SeriesConfig
-from bertscope.analyses.series.result import Followed, Line, series_result
+from bertscope.analyses.course.question import TO_FIRST, TO_LAST, CourseConfig
+from bertscope.analyses.course.result import Followed, Line, course_result
 from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.model_record import ModelRecord
@@ -37,11 +37,11 @@ class _Asked:
     """The step of that end, of which it isn't asked."""
 
 
-def measure(answers: Sequence[Result], config: SeriesConfig, to_last: Sequence[Result] = ()) -> Result:
+def measure(answers: Sequence[Result], config: CourseConfig, to_last: Sequence[Result] = ()) -> Result:
     question = _question([*answers, *to_last])
     groups = _groups(answers, to_last, config.steps or _named_steps(answers), question)
     lines = [line for group in groups for line in _lines(group, question)]
-    return series_result(question, lines, _tables(groups, question), _checkpoints(groups), answers)
+    return course_result(question, lines, _tables(groups, question), _checkpoints(groups), answers)
 
 
 def _question(results: Sequence[Result]) -> Question:
@@ -68,7 +68,7 @@ def _named_steps(answers: Sequence[Result]) -> tuple[int, ...]:
         if start != "checkpoint" or not number.isdecimal():
             raise UserError(f"{record.source or record.name} doesn't say its step in its name; say --steps")
         found.append(int(number))
-    return SeriesConfig(tuple(found)).steps
+    return CourseConfig(tuple(found)).steps
 
 
 def _groups(
@@ -105,12 +105,23 @@ def _lines(group: _Asked, question: Question) -> list[Line]:
     for key in keys:
         numbers = [[number for number in one.headline if number.key == key] for one in group.results]
         apart = _told_apart(numbers)
-        for of in dict.fromkeys(tuple(_of(each, apart).items()) for at in numbers for each in at):
-            at_steps = [next((each for each in at if _of(each, apart) == dict(of)), None) for at in numbers]
-            line = _with_end(_line(key, dict(of), at_steps, group, question), group, question)
+        every = [dict(of) for of in dict.fromkeys(tuple(_of(each, apart).items()) for at in numbers for each in at)]
+        for of, label in zip(every, _labels(key, every, numbers, question), strict=True):
+            at_steps = [next((each for each in at if _of(each, apart) == of), None) for at in numbers]
+            unit = next(each.unit for each in at_steps if each is not None)
+            line = Line(key, of, label, unit, group.to, tuple(group.steps), tuple(at_steps))
             if any(each is not None and each.draws is not None for each in at_steps) or line.moves:
-                found.append(line)
+                found.append(_with_end(line, group, question))
     return found
+
+
+def _labels(
+    key: str, every: Sequence[Mapping[str, str]], numbers: Sequence[Sequence[Number]], question: Question
+) -> list[str]:
+    """What the lines of a key are called, by what tells them apart; what isn't the same at each step is any."""
+    there = next(each for at in numbers for each in at)
+    told = [Number(key, 0.0, label=there.label, of=dict.fromkeys(there.of, _WHICHEVER) | {**of}) for of in every]
+    return [one.label for one in labelled(told, question.numbers, question.words)]
 
 
 def _told_apart(numbers: Sequence[Sequence[Number]]) -> list[str]:
@@ -127,19 +138,6 @@ def _told_apart(numbers: Sequence[Sequence[Number]]) -> list[str]:
 
 def _of(number: Number, names: Sequence[str]) -> dict[str, str]:
     return {name: number.of[name] for name in names if name in number.of}
-
-
-def _line(
-    key: str, of: Mapping[str, str], at_steps: Sequence[Number | None], group: _Asked, question: Question
-) -> Line:
-    there = next(each for each in at_steps if each is not None)
-    told = labelled(
-        [Number(key, 0.0, label=there.label, of=dict.fromkeys(there.of, _WHICHEVER) | of)], question.numbers,
-        question.words,
-    )[0].label  # fmt: skip
-    beside = [question.words.get(name, {}).get(value, value) for name, value in of.items()
-              if len({**of}) > 1 and f"{{{name}}}" not in question.numbers.get(key, "")]  # fmt: skip
-    return Line(key, of, ", ".join([told, *beside]), there.unit, group.to, tuple(group.steps), tuple(at_steps))
 
 
 def _with_end(line: Line, group: _Asked, question: Question) -> Line:

@@ -1,4 +1,4 @@
-"""`series`: what a question finds of each checkpoint of a training, followed over its steps."""
+"""`course`: what a question finds of each checkpoint of a training, followed over its steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TO_FIRST, TO_LAST = "first", "last"
 
 
 @dataclass(frozen=True)
-class SeriesConfig:
+class CourseConfig:
     """Where in the training the checkpoints were kept."""
 
     steps: tuple[int, ...] = ()
@@ -27,14 +27,14 @@ class SeriesConfig:
             raise UserError(f"steps are {self.steps}; give whole numbers from 0 on, each higher than the one before")
 
 
-series = Question(
+course = Question(
     __name__,
     """A question is asked of each checkpoint of a training, on the same texts; its numbers are lines over the steps.
     Where a number's change from the first checkpoint to the last is certain, its onset is told: the first checkpoint
     from which on it stays within a tenth of that change of where it ends, between which checkpoints that was, and a
     95% interval, by resamples of the texts that all checkpoints share. Questions that compare two models compare each
     checkpoint with the first; similarity with the last as well.""",
-    config=SeriesConfig,
+    config=CourseConfig,
     inputs={"answers": RESULTS},
     optional={"to_last": RESULTS},
     version=1,
@@ -85,4 +85,4 @@ def over_series(question: Question, named: Sequence[Step | Root | Series], asked
         to_last = [asked(one, last) for one in found.checkpoints[:-1]] * (TO_LAST in question.over_steps.against)
     inputs = {f"answers.{place}": step for place, step in enumerate(answers)}
     inputs |= {f"to_last.{place}": step for place, step in enumerate(to_last)}
-    return series.step(inputs, SeriesConfig(found.steps))
+    return course.step(inputs, CourseConfig(found.steps))

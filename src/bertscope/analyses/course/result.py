@@ -1,4 +1,4 @@
-"""The answer of `series`: lines over steps, when each got where it ended, and what changed in which layer."""
+"""The answer of `course`: lines over steps, when each got where it ended, and what changed in which layer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.series.question import series
+from bertscope.analyses.course.question import course
 from bertscope.core import series as over
 from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
@@ -91,10 +91,10 @@ class Followed:
     @property
     def name(self) -> str:
         """What the series' table is called."""
-        return f"{self.what.table}_{self.what.value}"
+        return self.what.key or f"{self.what.table}_{self.what.value}"
 
 
-def series_result(
+def course_result(
     question: Question,
     lines: Sequence[Line],
     followed: Sequence[Followed],
@@ -118,7 +118,7 @@ def series_result(
             numbers.append(Number("onset", line.steps[found.place], low, high, line.n, of=of))
         change = line.change
         numbers.append(Number("final_change", change.value, change.low, change.high, line.n, line.unit, of=of))
-    return series.result(
+    return course.result(
         tables=tables | {one.name: one.table for one in followed},
         headline=numbers,
         figures=[*_line_figures(tables["lines"]), *_onset_figure(onsets), *map(_followed_figure, followed)],
@@ -131,25 +131,25 @@ def series_result(
 def _names(lines: Sequence[Line]) -> list[str]:
     """What lines are called: with what they are compared with, where that is either end."""
     several = len({line.to for line in lines}) > 1
-    return [f"{line.label}, {series.words['to'][line.to]}" if several and line.to else line.label for line in lines]
+    return [f"{line.label}, {course.words['to'][line.to]}" if several and line.to else line.label for line in lines]
 
 
 def _lines_table(lines: Sequence[Line], names: Sequence[str]) -> pd.DataFrame:
     rows = [
-        {"line": name, "key": line.key, "step": step, "value": one.value, "low": one.low, "high": one.high,
-         "n": one.n, "unit": line.unit}
-        for line, name in zip(lines, names, strict=True)
+        {"number": number, "line": name, "key": line.key, "step": step, "value": one.value, "low": one.low,
+         "high": one.high, "n": one.n, "unit": line.unit}
+        for number, (line, name) in enumerate(zip(lines, names, strict=True), start=1)
         for step, one in zip(line.steps, line.numbers, strict=True) if one is not None
     ]  # fmt: skip
-    columns = ["line", "key", "step", "value", "low", "high", "n", "unit"]
+    columns = ["number", "line", "key", "step", "value", "low", "high", "n", "unit"]
     return pd.DataFrame(rows, columns=columns).astype({"low": float, "high": float, "n": "Int64"})
 
 
 def _onsets_table(lines: Sequence[Line], names: Sequence[str]) -> pd.DataFrame:
     rows = []
-    for line, name in zip(lines, names, strict=True):
+    for number, (line, name) in enumerate(zip(lines, names, strict=True), start=1):
         found, change = line.onset, line.change
-        row = {"line": name, "key": line.key, "first": line.values[0], "last": line.values[-1],
+        row = {"number": number, "line": name, "key": line.key, "first": line.values[0], "last": line.values[-1],
                "change": change.value, "change_low": change.low, "change_high": change.high,
                "certain": line.is_certain}  # fmt: skip
         if found is not None:
@@ -159,7 +159,7 @@ def _onsets_table(lines: Sequence[Line], names: Sequence[str]) -> pd.DataFrame:
             }  # fmt: skip
         rows.append(row)
     places = ["after", "onset", "low", "high"]
-    columns = ["line", "key", "first", "last", "change", "change_low", "change_high", "certain", *places]
+    columns = ["number", "line", "key", "first", "last", "change", "change_low", "change_high", "certain", *places]
     ends = dict.fromkeys(("change_low", "change_high"), float)
     return pd.DataFrame(rows, columns=columns).astype({**ends, **dict.fromkeys(places, "Int64"), "certain": bool})
 

@@ -1,4 +1,4 @@
-"""What follows from `series`: how much of the training was needed for what it did."""
+"""What follows from `course`: how much of the training was needed for what it did."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def consequences(result: Result) -> list[Consequence]:
     if told.empty:
         return []
     row = told.iloc[0]
-    steps = lines[lines["line"] == row["line"]]
+    steps = lines[lines["number"] == row["number"]]
     last = int(steps["step"].max())
     picture = Line.of(steps, "step", "value", marked=None if not row["certain"] else float(row["onset"]))
     if not row["certain"] or row[["onset", "high"]].isna().any():

@@ -1,1 +1,0 @@
-"""`series`: the answers to a question along the checkpoints of a training, as lines over its steps."""
