@@ -19,6 +19,7 @@ NAMES = {
     "likelihood": "minimal pairs by pseudo-log-likelihood",
     "attention": "five questions about attention in one pass",
     "memory": "the peak memory of those questions as the corpus grows",
+    "series": "a dozen checkpoints in one reading of the texts",
     "explain": "integrated gradients beside captum (needs it, or --captum)",
     "training": "fine-tuning beside Hugging Face's Trainer (needs accelerate)",
     "frozen": "fine-tuning with half of the layers frozen, run every step or once",

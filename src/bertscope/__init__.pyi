@@ -12,6 +12,7 @@ from bertscope.analyses.attention.of_text import attention as attention
 from bertscope.analyses.change.question import ChangeConfig as ChangeConfig
 from bertscope.analyses.check.question import CheckConfig as CheckConfig
 from bertscope.analyses.circuit.question import CircuitConfig as CircuitConfig
+from bertscope.analyses.course.question import CourseConfig as CourseConfig
 from bertscope.analyses.erase.question import EraseConfig as EraseConfig
 from bertscope.analyses.errors.question import ErrorsConfig as ErrorsConfig
 from bertscope.analyses.explain.question import ExplainConfig as ExplainConfig
@@ -43,6 +44,7 @@ from bertscope.core.errors import UserError as UserError
 from bertscope.core.examples import Examples as Examples
 from bertscope.core.question import Question as Question
 from bertscope.core.result import Result as Result
+from bertscope.core.series import Series as Series
 from bertscope.core.step import Step as Step
 from bertscope.core.store import Store as Store
 from bertscope.data.minimal import MinimalPairs as MinimalPairs
@@ -63,6 +65,7 @@ from bertscope.live.notebook import explore as explore
 from bertscope.models.encoder import Encoder as Encoder
 from bertscope.models.load import load as load
 from bertscope.models.observe import observe as observe
+from bertscope.models.series import series as series
 from bertscope.models.states import hidden_states as hidden_states
 from bertscope.models.states_store import StatesStore as StatesStore
 from bertscope.report.build import build_report as build_report
@@ -753,6 +756,26 @@ def contrastive(
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         out: The folder to write to.
         resume: Whether to go on from what was left unfinished there.
+    """
+
+def course(
+    answers: ResultLike | Sequence[ResultLike],
+    config: CourseConfig | None = None,
+    *,
+    steps: int | Sequence[int] = (),
+    store: StoreLike | None = None,
+) -> Result:
+    """How did it come about?
+
+    A question is asked of each checkpoint of a training, on the same texts; its numbers are lines over the steps.
+    Where a number's change from the first checkpoint to the last is certain, its onset is told: the first checkpoint
+    from which on it stays within a tenth of that change of where it ends, between which checkpoints that was, and a
+    95% interval, by resamples of the texts that all checkpoints share. Questions that compare two models compare each
+    checkpoint with the first; similarity with the last as well.
+
+    Args:
+        steps: The steps of all checkpoints, the first to the last. By default those in the names of the models' folders (checkpoint-N).
+        store: The store in which the answer is looked for, and kept.
     """
 
 def erase(

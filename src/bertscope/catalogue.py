@@ -11,6 +11,7 @@ from bertscope.core.registry import Entry, Kind, fill
 # In the order in which the page tells them: findings first, the trainings they rest on last.
 _ENTRIES = (
     Entry("bertscope.study.claims", "Which of the papers' claims hold here?", "stored"),
+    Entry("bertscope.analyses.course", "How did it come about?", "stored"),
     Entry("bertscope.experiments.scratch", "What does pretraining give?", "training"),
     Entry("bertscope.experiments.truncate", "Are the top layers needed?", "training"),
     Entry("bertscope.experiments.freeze", "Which layers need training?", "training"),
@@ -106,8 +107,11 @@ fill(
         "attention_frame": "bertscope.report.attention:frame",
         "attention_page": "bertscope.report.attention:write_page",
         "chart": "bertscope.report.charts:chart",
+        "over_series": "bertscope.analyses.course.question:over_series",
         "reading_options": "bertscope.data.options:DataOptions",
+        "refuse_unlike": "bertscope.models.series:refuse_unlike",
         "second_corpus": "bertscope.data.corpus:options_of_second",
+        "series": "bertscope.models.series:as_series",
         "stored_answer": "bertscope.study.answer:answer",
     },
 )

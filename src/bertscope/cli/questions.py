@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,7 +24,8 @@ from bertscope.cli.options import (
     tell_what_is_skipped,
 )
 from bertscope.core import registry
-from bertscope.core.planning import planned
+from bertscope.core.errors import UserError
+from bertscope.core.planning import planned, series_in
 from bertscope.core.question import Question
 from bertscope.core.result import Result
 from bertscope.core.step import Step
@@ -46,14 +47,17 @@ _OR_A_TEXT = " Without it, --text is the text itself, and --text-pair a second o
 _TEXTS = ("examples", "data")
 """Data that is texts, or can be: such a question may be asked in shards, or refuses it."""
 _MODEL = "'pocket', a folder, or a hub id."
+_SERIES = " Checkpoints of a training are a series: 'run/checkpoint-*', or the training's folder."
+_BOTH = " Leave it out where the first is a series."
 _SCORER = "'pocket', a folder, a hub id, or an ONNX file."
 _SEVERAL = {
-    "models": ("model", _MODEL, "Further models, read side by side with the first on the same texts."),
+    "models": ("model", _MODEL + _SERIES, "Further models, read side by side with the first on the same texts."),
     "texts": (
         "text",
         "A file of plain text, also .gz or .xz, or a pattern of such files in quotes.",
         "Further files.",
     ),
+    "answers": ("answer", "The folder of a result.", "Those to the same question of later checkpoints."),
     "lotteries": ("lottery", "The folder of a lottery's result.", "Those it is compared with."),
 }
 """Inputs of which there may be many: what the first is called, and what is said of it and of the others."""
@@ -80,7 +84,7 @@ def _command(question: Question) -> Callable[..., None]:
         if question.takes_text:
             read = registry.resolve(registry.SERVICES["given_text"])(on or None, data.given())
         sharing = sharing or ShardOptions()
-        given = (question, list(named), read[0], settings, read[1], further, base, sharing.shards)
+        given = (question, _as_named(question, named), read[0], settings, read[1], further, base, sharing.shards)
         _answer(question, functools.partial(planned, *given), run, sharing.workers)
 
     flat = Parameter(name="*")
@@ -124,21 +128,43 @@ def _command(question: Question) -> Callable[..., None]:
     return command
 
 
+def _as_named(question: Question, named: Sequence[str | None]) -> list[str]:
+    """What was typed without a flag; where a model is missing, the other must be a series."""
+    found = [one for one in named if one is not None]
+    if not question.takes_several and len(found) < len(question.named):
+        first = question.named[0]
+        if series_in(question.asked_of[first].kind, found[0]) is None:
+            missing = question.named[len(found)]
+            raise UserError(
+                f"{question.name} is asked of {' and '.join(question.named)}; {missing} isn't given, and {found[0]} "
+                "is no series of checkpoints"
+            )
+    return found
+
+
 def _positional(question: Question) -> list[inspect.Parameter]:
     """What is typed without a flag: an input each, or one and any number of others like it."""
     names = question.named
     if not question.takes_several:
-        hints = {
-            name: Annotated[str, Parameter(help=_SCORER if question.asked_of[name].kind == "scorer" else _MODEL)]
-            for name in names
-        }
-        return [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=hints[name]) for name in names]
+        return [_model_parameter(question, name) for name in names]
     name, one, others = _SEVERAL[names[0]]
     first, more = (Annotated[str, Parameter(help=words)] for words in (one, others))
     return [
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=first),
         inspect.Parameter("more", inspect.Parameter.VAR_POSITIONAL, annotation=more),
     ]
+
+
+def _model_parameter(question: Question, name: str) -> inspect.Parameter:
+    """A model that is typed without a flag; the second of two may be left out where the first can be a series."""
+    place = question.named.index(name)
+    words = _SCORER if question.asked_of[name].kind == "scorer" else _MODEL
+    if question.over_steps is None:
+        hint: Any = Annotated[str, Parameter(help=words)]
+        return inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=hint)
+    hint = Annotated[str | None if place else str, Parameter(help=words + (_BOTH if place else _SERIES))]
+    default = None if place else inspect.Parameter.empty
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=hint, default=default)
 
 
 def _answer(question: Question, plan: Callable[[], Step], run: RunOptions, workers: int) -> None:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from bertscope.core import config as configs
 from bertscope.core import registry
 from bertscope.core.errors import UserError, did_you_mean
+from bertscope.core.series import Series
 from bertscope.core.shard_count import Shards, as_shards
 
 if TYPE_CHECKING:
@@ -54,11 +55,15 @@ class Call:
     kept: dict[str, Any] = field(default_factory=dict)
     """`out` and `resume`, of a question that keeps a folder."""
 
+    @property
+    def is_of_series(self) -> bool:
+        return any(isinstance(value, Series) for value in self.inputs.values())
+
 
 def call(question: Question, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Answer a question in memory, or through a store where one is given or the question needs one."""
     asked = sort_arguments(question, args, kwargs)
-    if asked.store is None and asked.shards is None and not question.needs_store:
+    if asked.store is None and asked.shards is None and not question.needs_store and not asked.is_of_series:
         if asked.workers:
             raise UserError("workers make steps of a store; give shards= or store= too, or leave out workers=")
         return _in_memory(question, asked)
@@ -67,6 +72,7 @@ def call(question: Question, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 
 def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
     """What was given, each where it belongs; what doesn't belong anywhere, or is missing, is refused."""
+    args, kwargs = _with_series(question, args, kwargs)
     names = [*question.asked_of, "config"]
     if len(args) > len(names):
         several = f"; give several {names[0]} as a list" if question.asked_of and question.takes_several else ""
@@ -88,7 +94,9 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
         assert question.reads is not None
         read = registry.resolve(registry.SERVICES["given_text"])
         given[question.reads], how = read(_plain(given.get(question.reads)), how)
-    missing = [name for name in question.asked_of if given.get(name) is None]
+    both = bool(question.named) and isinstance(given.get(question.named[0]), Series)
+    needed = [name for name in question.asked_of if not (both and name in question.named[1:])]
+    missing = [name for name in needed if given.get(name) is None]
     if missing:
         raise UserError(f"{question.name} is asked of {_listed(question)}; {' and '.join(missing)} not given")
     # A name that an input has too is the setting where it is spelled and no config is given, otherwise the input.
@@ -96,7 +104,7 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
     own = {name for name in settings if name in given}
     own -= {name for name in beside if whole or not isinstance(given.get(name), str | Path | None)}
     return Call(
-        inputs={name: _plain(given[name]) for name in question.asked_of},
+        inputs={name: _plain(given.get(name)) for name in question.asked_of},
         beside={name: _plain(given[name]) for name in beside if given.get(name) is not None and name not in own},
         config=_config(question, given, {name: settings[name] for name in settings if name in own}),
         reading=how,
@@ -107,6 +115,21 @@ def sort_arguments(question: Question, args: Sequence[Any], kwargs: Mapping[str,
         workers=configs.as_given("workers", given.get("workers", 0), int),
         kept={name: given[name] for name in ("out", "resume") if name in given},
     )
+
+
+def _with_series(
+    question: Question, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """What was given, with a series where one is named in a model's place. In the place of the first of two models it
+    stands for both: each of its checkpoints is compared with one of its ends."""
+    models = [name for name in question.named if registry.is_model(question.asked_of[name].kind)]
+    if question.over_steps is None or not models:
+        return args, dict(kwargs)
+    find = registry.resolve(registry.SERVICES["series"])
+    args = [find(one) or one if place < len(models) else one for place, one in enumerate(args)]
+    if args and isinstance(args[0], Series):
+        args[1:1] = [None] * (len(models) - 1)
+    return args, {name: find(value) or value if name in models else value for name, value in kwargs.items()}
 
 
 def _refuse_idle_tokenizer(question: Question, given: Mapping[str, Any]) -> None:

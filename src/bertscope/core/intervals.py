@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 
 from bertscope.core.number import Number
-from bertscope.core.resampling import Value, resamples
+from bertscope.core.resampling import Value, metric_draws, resamples
 
 _LEVEL = 0.95
 ENDS = ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)
@@ -44,7 +44,14 @@ def part_of_whole(part: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.n
 def drawn_number(key: str, draws: np.ndarray, n: int, unit: str, **of: str) -> Number:
     """The headline number whose draws these are, [1 + repeats]."""
     low, high = interval(draws)
-    return Number(key, float(draws[0]), float(low), float(high), n, unit, of=of)
+    return Number(key, float(draws[0]), float(low), float(high), n, unit, of=of, draws=draws)
+
+
+def mean_number(key: str, values: np.ndarray, unit: str, **of: str) -> Number:
+    """The mean of a value of each example [n], as a headline number."""
+    draws = metric_draws(lambda means: means[..., 0], values[None, :, None])[:, 0]
+    draws[0] = values.mean()  # to the last digit
+    return drawn_number(key, draws, len(values), unit, **of)
 
 
 def bootstrap_interval(
@@ -84,6 +91,18 @@ def jackknife_interval(
     groups = len(draws) - 1 if having is None else having.sum(0)
     either = reach(groups) * jackknife_error(draws, having)
     return np.maximum(draws[0] - either, least), np.minimum(draws[0] + either, most)
+
+
+def jackknife_resamples(draws: np.ndarray, *, repeats: int = 1000, seed: int = 0) -> np.ndarray:
+    """From a statistic [1 + groups], without each group in turn, to draws [1 + repeats] as resamples would give them:
+    around its value, by Student's t with the jackknife's standard error. Whatever was left out of alike varies
+    alike: what covaries from group to group does so from draw to draw. Nothing varies where there is one group."""
+    groups = len(draws) - 1
+    generator = np.random.default_rng(seed)
+    by_group = generator.standard_normal((repeats, groups))
+    heavier = np.sqrt(np.maximum(groups - 1, 1) / generator.chisquare(max(groups - 1, 1), repeats))
+    apart = (draws[1:] - draws[1:].mean()) * np.sqrt((groups - 1) / groups)
+    return np.append(draws[0], draws[0] + heavier * (by_group @ apart))
 
 
 def jackknife_interval_of_difference(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

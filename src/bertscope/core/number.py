@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 
@@ -32,6 +33,9 @@ class Number:
     """What it is, for people; put there by the question, and never looked up by. Without one, the key."""
     of: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What it is about: `{"unit": "head:2.8"}`, `{"arm": "good"}`, `{"model": ID}`."""
+    draws: np.ndarray | None = field(default=None, compare=False, repr=False)
+    """Its value in the sample itself and in each resample of the examples [1 + repeats], where there are any: what is
+    asked of the same examples with the same seed is resampled alike, so differences of draws are paired."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", self.label or self.key)
@@ -63,9 +67,23 @@ class Number:
             return [f"{value:z.{digits}f}" if digits <= 6 else f"{value:.2e}" for value in values]
         return [f"{value:z.3f}" for value in values]
 
+    def to_json(self) -> dict[str, Any]:
+        """All of it but its draws, which are no text."""
+        return {name: value for name, value in vars(self).items() if name != "draws"} | {"of": dict(self.of)}
+
     def is_about(self, of: Mapping[str, Any]) -> bool:
         """Whether it is about these: an arm, a model, a seed."""
         return all(self.of.get(name) == str(value) for name, value in of.items())
+
+
+def draws_of(numbers: Sequence[Number]) -> dict[str, np.ndarray]:
+    """The draws of those that have any, by their places."""
+    return {str(place): one.draws for place, one in enumerate(numbers) if one.draws is not None}
+
+
+def with_draws(numbers: Sequence[Number], draws: Mapping[str, np.ndarray]) -> list[Number]:
+    """The numbers with the draws that `draws_of` gave."""
+    return [replace(one, draws=draws.get(str(place))) for place, one in enumerate(numbers)]
 
 
 class Numbers(Sequence[Number]):

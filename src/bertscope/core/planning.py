@@ -8,20 +8,24 @@ from typing import Any
 from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.question import DATA, Question
+from bertscope.core.series import Series
 from bertscope.core.shard_count import Shards, as_shards
 from bertscope.core.step import Root, Step
 
 
 def ask(
     question: Question,
-    named: Sequence[Step | Root],
+    named: Sequence[Step | Root | Series],
     data: Root | None,
     config: Any,
     beside: Mapping[str, Step | Root],
     shards: Shards | None = None,
 ) -> Step:
     """The step that answers the question for these models or results and this data, in so many shards, or such large
-    ones, where that is said. Loads no torch."""
+    ones, where that is said; of a series, the step that follows its answers. Loads no torch."""
+    if any(isinstance(one, Series) for one in named):
+        over_series = registry.resolve(registry.SERVICES["over_series"])
+        return over_series(question, named, lambda *models: ask(question, models, data, config, beside, shards))
     if shards is not None:
         return registry.resolve(registry.SERVICES["in_shards"])(question, named, data, config, beside, shards)
     if question.plan:
@@ -50,7 +54,7 @@ def planned(
     asked_of = question.asked_of
     kind = asked_of[question.named[0]].kind
     told = {"base": base} if base and registry.is_model(kind) else {}
-    roots = [root(kind, source, **told) for source in named]
+    roots = [_named_root(kind, source, told) for source in named]
     data = root(kind_read, on, **reading) if kind_read else None
     further = {
         numbered: _further_root(question.flags[name].kind, source, reading)
@@ -73,6 +77,17 @@ def data_kind(question: Question, shards: Shards | None) -> str | None:
     if question.reads is None:
         return None
     return "corpus" if shards is not None else question.asked_of[question.reads].kind
+
+
+def _named_root(kind: str, source: Any, told: Mapping[str, Any]) -> Root | Series:
+    """The identity of a model or a result; of a series, that of each checkpoint."""
+    found = series_in(kind, source)
+    return found.rooted(lambda one: root(kind, one, **told)) if found else root(kind, source, **told)
+
+
+def series_in(kind: str, source: Any) -> Series | None:
+    """The series that stands in a model's place; None of what names a model, or something else."""
+    return registry.resolve(registry.SERVICES["series"])(source) if registry.is_model(kind) else None
 
 
 def _numbered(question: Question, name: str, given: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core import calling, measuring, null_panel, registry, scoring
 from bertscope.core import config as configs
+from bertscope.core.series import OverSteps
 from bertscope.core.step import Root, Step
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ class Question:
     surveys: bool = False
     """Whether a shard has to know something of the whole corpus first: `measure.py` has `survey`, which goes through
     all texts without a model and keeps that."""
+    over_steps: OverSteps | None = None
+    """How it is asked of a series of checkpoints (`core/series.py`); None: it can't be."""
     card: tuple[HeadFact | HeadMaps, ...] | None = None
     """What the page's head card shows of it; None: every table with the columns `layer` and `head`."""
     row_card: tuple[RowFact, ...] = ()

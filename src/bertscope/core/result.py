@@ -15,7 +15,7 @@ from bertscope.core.files import digest_files
 from bertscope.core.folders import whole_folder
 from bertscope.core.formatting import as_html, as_text, figure_names
 from bertscope.core.model_record import ModelRecord
-from bertscope.core.number import Number, Numbers
+from bertscope.core.number import Number, Numbers, draws_of, with_draws
 from bertscope.core.result_json import as_json
 from bertscope.core.seal import FILE as SEAL
 from bertscope.core.seal import refuse_damaged
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MARKER = "result.json"
+_ARRAYS, _DRAWS = "arrays.safetensors", "draws.safetensors"
 KIND = "result"
 """What its folder is, by its seal."""
 
@@ -166,10 +167,10 @@ class Result:
         with whole_folder(folder, KIND) as scratch:
             for name, frame in self.tables.items():
                 frame.to_parquet(scratch / f"{name}.parquet", index=False)
-            if self.arrays:
-                # safetensors writes the bytes as they lie in memory: only C order reads back as it was.
-                rows_first = {name: np.ascontiguousarray(array) for name, array in self.arrays.items()}
-                save_file(rows_first, scratch / "arrays.safetensors")
+            for file, arrays in ((_ARRAYS, self.arrays), (_DRAWS, draws_of(self.headline))):
+                if arrays:
+                    # safetensors writes the bytes as they lie in memory: only C order reads back as it was.
+                    save_file({name: np.ascontiguousarray(one) for name, one in arrays.items()}, scratch / file)
             description = self._description() | {"provenance": self.provenance}
             (scratch / MARKER).write_text(json.dumps(description, indent=1, ensure_ascii=False), encoding="utf-8")
         return folder
@@ -182,17 +183,13 @@ class Result:
         folder = _inside(folder)
         record = describe(folder)
         refuse_damaged(folder, KIND)
-        arrays = {}
-        if record["arrays"]:
-            from safetensors.numpy import load_file
-
-            arrays = load_file(folder / "arrays.safetensors")
+        arrays, draws = (_stored_arrays(folder / file) for file in (_ARRAYS, _DRAWS))
         return cls(
             question=record["question"],
             version=record["version"],
             tables={name: pd.read_parquet(folder / f"{name}.parquet") for name in record["tables"]},
             arrays={name: arrays[name] for name in record["arrays"]},
-            headline=[Number(**number) for number in record["headline"]],
+            headline=with_draws([Number(**number) for number in record["headline"]], draws),
             figures=[Figure(**figure) for figure in record["figures"]],
             models={key: ModelRecord.from_json(one) for key, one in record["models"].items()},
             subject=record["subject"],
@@ -206,7 +203,7 @@ class Result:
             "version": self.version,
             "models": {key: record.to_json() for key, record in self.models.items()},
             "subject": self.subject,
-            "headline": [asdict(number) for number in self.headline],
+            "headline": [number.to_json() for number in self.headline],
             "notes": self.notes,
             "tables": list(self.tables),
             "arrays": list(self.arrays),
@@ -263,6 +260,14 @@ def describe(folder: Path) -> dict[str, Any]:
         raise UserError(f"{folder} was saved by another version of bertscope; ask its question again")
     refuse_damaged(Path(folder), KIND, within=(MARKER,))
     return found
+
+
+def _stored_arrays(file: Path) -> dict[str, np.ndarray]:
+    if not file.exists():
+        return {}
+    from safetensors.numpy import load_file
+
+    return load_file(file)
 
 
 def _same_array(one: np.ndarray, other: np.ndarray) -> bool:

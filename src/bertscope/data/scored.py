@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from bertscope.core.number import Number
 
@@ -23,6 +25,8 @@ class Scores:
     secondary: Mapping[str, float]
     notes: tuple[str, ...] = ()
     """What a reader must know about how the model's labels were matched with the task's."""
+    draws: np.ndarray | None = field(default=None, compare=False, repr=False)
+    """The metric in the sample itself and in each resample behind the interval."""
 
     @property
     def number(self) -> Number:
@@ -31,7 +35,7 @@ class Scores:
 
     def keyed(self, key: str, **of: str) -> Number:
         """The primary metric as a headline number of a result."""
-        return Number(key, self.value, self.low, self.high, self.n, self.metric, of=of)
+        return Number(key, self.value, self.low, self.high, self.n, self.metric, of=of, draws=self.draws)
 
     @property
     def row(self) -> dict[str, Any]:

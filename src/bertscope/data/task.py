@@ -15,10 +15,10 @@ import numpy as np
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
-from bertscope.core.intervals import bootstrap_interval
+from bertscope.core.intervals import percentile_ends
 from bertscope.core.output import Answering, Output
 from bertscope.core.predictions import Predictions
-from bertscope.core.resampling import Value
+from bertscope.core.resampling import Value, metric_draws
 from bertscope.data.lengths import describe_lengths
 from bertscope.data.metrics import refuse_not_finite
 from bertscope.data.outputs import output_of
@@ -222,10 +222,12 @@ class Task:
         """How good what is predicted of `examples` (test by default) is, where that is all that was kept."""
         gold = self.output.gold(self.test if examples is None else examples)
         moments = self.output.moments(answers, gold)
-        low, high = bootstrap_interval(self.value, moments)
+        draws = metric_draws(self.value, moments[None])[:, 0]
+        low, high = map(float, percentile_ends(draws[1:]))
         return Scores(
             metric=self.metric,
             value=float(self.value(moments.mean(0))),
+            draws=draws,
             low=low,
             high=high,
             n=len(moments),

@@ -243,15 +243,45 @@ def batches(
 
     What is longer than `max_length` is truncated to it, or left out.
     """
+    how: Any = {"tokens": tokens, "window": window, "cells": cells, "device": device, "long": long}
+    return chain.from_iterable(windows(tokenizer, examples, max_length=max_length, **how))
+
+
+def windows(
+    tokenizer: Any,
+    examples: Examples,
+    *,
+    max_length: int,
+    tokens: int,
+    window: int = WINDOW,
+    cells: int | None = None,
+    device: Any = "cpu",
+    long: Literal["truncated", "left_out"] = "truncated",
+) -> Iterator[Window]:
+    """The same a window at a time, whose batches can be gone through more than once."""
     for first in range(0, len(examples), window):
         give_back_memory()
         texts = examples.take(range(first, min(first + window, len(examples))))
         coded = replace(tokenise(tokenizer, texts, max_length), encodings=())  # thousands of small things
         kept = np.flatnonzero(~coded.truncated) if long == "left_out" else np.arange(len(coded))
-        for group in group_by_budget(coded.lengths[kept], tokens, cells):
-            rows = kept[group]
-            made = pad(coded, rows, pad_id=tokenizer.pad_token_id or 0, first=first)
-            yield made if torch.device(device).type == "cpu" else _sent_batch(made, device)
+        groups = [kept[group] for group in group_by_budget(coded.lengths[kept], tokens, cells)]
+        yield Window(coded, groups, {"pad_id": tokenizer.pad_token_id or 0, "first": first}, device)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some tokenised texts, and which of them make a batch."""
+
+    tokens: Tokens
+    groups: Sequence[np.ndarray]
+    how: dict[str, Any]
+    """They are padded."""
+    device: Any = "cpu"
+
+    def __iter__(self) -> Iterator[Batch]:
+        for rows in self.groups:
+            made = pad(self.tokens, rows, **self.how)
+            yield made if torch.device(self.device).type == "cpu" else _sent_batch(made, self.device)
 
 
 def _sent_batch(batch: Batch, device: Any) -> SentBatch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import torch
@@ -125,12 +125,22 @@ def observe_layers(
 
     Of one encoder no more than a layer's maps are there at a time, and they are read while they are in the cache.
     """
+    read = reads_layers(encoders, examples, observer)
+    return _stream(encoders, examples, read, observer.needs, tokens, window, long, label)
+
+
+def reads_layers(
+    encoders: Sequence[Encoder], examples: Examples, observer: LayerObserver, places: list[WaitingPlace] | None = None
+) -> Callable[[Batch], None]:
+    """What runs these encoders on a batch and shows each layer to the observer. `places` are those of others who read
+    at another time, and get more if they are too few."""
     _check(encoders, examples, observer.needs, INSIDE)
     *others, last = encoders
-    places = [_WaitingPlace() for _ in others]
+    places = [] if places is None else places
+    places += [WaitingPlace() for _ in others[len(places) :]]
 
     def read(batch: Batch) -> None:
-        waiting = zip(others, places, strict=True)
+        waiting = zip(others, places, strict=False)
         seen = [look(encoder, batch, observer.needs, place.keep) for encoder, place in waiting]
 
         def show(layer: int, shown: Seen) -> None:
@@ -138,10 +148,10 @@ def observe_layers(
 
         look(last, batch, observer.needs, show)
 
-    return _stream(encoders, examples, read, observer.needs, tokens, window, long, label)
+    return read
 
 
-class _WaitingPlace:
+class WaitingPlace:
     """Where what an encoder shows waits for the last one: in the same place for every batch.
 
     Left where it came to be, between all that a pass needs for a moment, it would break up that memory.
@@ -159,7 +169,7 @@ class _WaitingPlace:
 
     def _moved(self, what: tuple[str, int], shown: Tensor) -> Tensor:
         if what not in self._places or self._places[what].numel() < shown.numel():
-            self._places[what] = torch.from_numpy(memory_mapped([shown.numel()], np.float32))
+            self._places[what] = torch.from_numpy(memory_mapped([shown.numel()], np.float32, in_memory=True))
         return self._places[what][: shown.numel()].view(shown.shape).copy_(shown)
 
 
@@ -179,18 +189,27 @@ def _stream(
     seen_examples = truncated = 0
     with measuring(encoders), torch.inference_mode(), progress(label, len(examples)) as bar:
         for batch in batches(
-            first.tokenizer, examples, max_length=max_length, tokens=tokens or default_budget(first), window=window,
-            cells=_CELLS[first.device.type == "cpu"] if "maps" in needs else None, device=first.device, long=long,
+            first.tokenizer, examples, max_length=max_length, window=window, long=long,
+            **budget(first, needs) | ({"tokens": tokens} if tokens else {}),
         ):  # fmt: skip
             read(batch)
             truncated += batch.truncated
             seen_examples += len(batch)
             bar.advance(len(batch))
-    if not seen_examples:
-        raise UserError(
-            f"every text is longer than the {max_length} tokens that {first.name} reads; give shorter ones"
-        )
-    return Passed(seen_examples, truncated, len(examples) - seen_examples)
+    return passed(first.name, max_length, len(examples), seen_examples, truncated)
+
+
+def passed(name: str, max_length: int, examples: int, seen: int, truncated: int) -> Passed:
+    """What a pass went through; one that saw nothing is refused."""
+    if not seen:
+        raise UserError(f"every text is longer than the {max_length} tokens that {name} reads; give shorter ones")
+    return Passed(seen, truncated, examples - seen)
+
+
+def budget(encoder: Encoder, needs: frozenset[str]) -> dict[str, Any]:
+    """How large batches are, and where they go, for what is looked at."""
+    cells = _CELLS[encoder.device.type == "cpu"] if "maps" in needs else None
+    return {"tokens": default_budget(encoder), "cells": cells, "device": encoder.device}
 
 
 def default_budget(encoder: Encoder) -> int:

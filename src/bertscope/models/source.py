@@ -174,8 +174,8 @@ def parts_of(folder: Path, *, allow_pickle: bool = False) -> FolderParts:
     adapter = adapter_in(inside)
     if adapter is None:
         if not os.path.lexists(inside / "config.json"):
-            newest = _newest_checkpoint(folder)
-            which = f"give {newest}, its newest checkpoint" if newest else "name the one that has it"
+            found = checkpoints_in(folder)
+            which = f"give {found[max(found)]}, its newest checkpoint" if found else "name the one that has it"
             raise UserError(f"{inside} is not a model folder: there is no config.json in it; {which}")
         return FolderParts(folder, inside, inside, sentence)
     try:
@@ -230,15 +230,23 @@ def config_of(folder: Path) -> dict[str, Any]:
     return parts_of(folder).config()
 
 
-def _newest_checkpoint(folder: Path) -> Path | None:
-    """Of the folder that a training with transformers wrote its checkpoints into: the last of those that hold a
-    model."""
-    found = {
-        int(path.name.removeprefix(_CHECKPOINT)): path
-        for path in folder.glob(f"{_CHECKPOINT}*")
-        if path.name.removeprefix(_CHECKPOINT).isdecimal() and any((path / name).exists() for name in _MODEL_MARKS)
-    }
-    return found[max(found)] if found else None
+def checkpoints_in(folder: Path) -> dict[int, Path]:
+    """Of the folder that a training with transformers wrote its checkpoints into: those that hold a model, by their
+    steps, in that order."""
+    found = {step_of(path): path for path in folder.glob(f"{_CHECKPOINT}*") if has_model(path)}
+    return {step: found[step] for step in sorted(one for one in found if one is not None)}
+
+
+def step_of(folder: Path) -> int | None:
+    """After how many steps of a training a checkpoint was kept, by the name that transformers gives its folder."""
+    number = folder.name.removeprefix(_CHECKPOINT)
+    named = folder.name.startswith(_CHECKPOINT) and number.isascii() and number.isdecimal()
+    return int(number) if named else None
+
+
+def has_model(folder: Path) -> bool:
+    """Whether a model lies there, by the files that a model has."""
+    return any((folder / name).exists() for name in (*_MODEL_MARKS, MODULES))
 
 
 def config_of_root(root: Root) -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bertscope.core.result import Result
     from bertscope.report.finding import Finding
 
-LEDGER = "claims"
+LEDGER, COURSE = "claims", "course"
 _FEW = 3
 """Up to so many parts of a question stand among its answers."""
 
@@ -77,10 +77,15 @@ def one_seed(step: Step) -> bool:
 
 
 def parts(findings: Sequence[Finding]) -> set[str]:
-    """The ids of results that others were made of, such as an experiment's trainings: where a question has many, they
-    would bury its answers. An experiment is never a part, though another may read it."""
+    """The ids of results that others were made of, such as an experiment's trainings, or the answers that a series
+    follows: where a question has many, they would bury its answers. An experiment is never a part, though another may
+    read it."""
     under = {one.id for finding in findings if finding.step.name != LEDGER for one in lineage.ancestors(finding.step)}
     used = [finding.step for finding in findings if finding.step.id in under]
     planned = {name for name in {step.name for step in used} if getattr(registry.still_declared(name), "plan", None)}
     counts = Counter(step.name for step in used)
-    return {step.id for step in used if step.name not in planned and counts[step.name] > _FEW}
+    followed = {one.id for finding in findings if finding.step.name == COURSE for one in finding.step.before()}
+    return {
+        step.id for step in used
+        if (step.name not in planned or step.id in followed) and counts[step.name] > _FEW
+    }  # fmt: skip

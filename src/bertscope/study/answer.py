@@ -15,6 +15,7 @@ from bertscope.core.folders import check_folder, refuse_inside, whole_folder
 from bertscope.core.planning import planned
 from bertscope.core.question import Question
 from bertscope.core.result import KIND, Result
+from bertscope.core.series import Series
 from bertscope.core.step import Step
 from bertscope.core.store import DEFAULT, Store
 from bertscope.study.runner import run_steps
@@ -76,7 +77,7 @@ def _store(given: Any) -> Store:
 
 
 def _step(question: Question, asked: Call) -> Step:
-    named = [_named(question, name, asked) for name in question.named]
+    named = [_named(question, name, asked) for name in question.named if asked.inputs[name] is not None]
     several = named[0] if question.takes_several else named
     on = asked.inputs[question.reads] if question.reads else None
     return planned(question, several, on, asked.config, asked.reading, asked.beside, asked.base, asked.shards)
@@ -86,6 +87,9 @@ def _named(question: Question, name: str, asked: Call) -> Any:
     """A model, a result, or several, as they are identified: names as they are, models in memory with their
     tokenizer."""
     one, value = question.asked_of[name], asked.inputs[name]
+    if isinstance(value, Series):
+        held = value.map(lambda each: _held(one.kind, each, asked))
+        return [held] if one.many else held
     if one.many:
         return [_held(one.kind, each, asked) for each in (value if _is_several(value) else [value])]
     return _held(one.kind, value, asked)

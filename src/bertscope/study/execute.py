@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core import config as configs
 from bertscope.core import registry
@@ -18,8 +18,8 @@ from bertscope.core.provenance import capture
 from bertscope.core.step import Step
 from bertscope.core.store import ClaimedStep, Store
 
-ENCODERS = 6
-"""The most encoders that read the same texts in one pass."""
+if TYPE_CHECKING:
+    from bertscope.models.stage import Stage
 
 
 @dataclass(frozen=True)
@@ -75,54 +75,80 @@ def _alone(claim: ClaimedStep, inputs: Inputs) -> Outcome:
 def _share(claims: Sequence[ClaimedStep], inputs: Inputs) -> list[Outcome]:
     """Questions about attention, with a pass for all those that read the same."""
     from bertscope.analyses.attention.pass_part import sharing
+    from bertscope.models.stage import Stage
 
-    outcomes, parts = [], []
+    outcomes, parts, rests = [], [], _are_many(claims)
+    stage = Stage(claims[0].work.parent, rests=rests)
     for claim in claims:
-        part = _Part(claim)
+        part = _Part(claim, stage)
         prepared = _attempt(claim.step, part.prepare, inputs)
         if prepared.how == "done":
             parts.append(part)
         else:
             outcomes.append(prepared)
     try:
-        groups = sharing([part.pass_part for part in parts], ENCODERS)
+        groups = sharing([part.pass_part for part in parts])
     except Exception:  # what is wrong with a question's texts, its own pass says
         groups = [[place] for place in range(len(parts))]
     for group in groups:
-        outcomes += _read([parts[place] for place in group], inputs)
+        outcomes += _read([parts[place] for place in group], stage, inputs)
+    if rests:
+        inputs.forget()  # models that rest are of no use to others
     return outcomes
 
 
 class _Part:
     """A question on its way through a pass."""
 
-    def __init__(self, claim: ClaimedStep) -> None:
-        self.claim, self.seconds = claim, 0.0
+    def __init__(self, claim: ClaimedStep, stage: Stage) -> None:
+        self.claim, self.seconds, self._stage = claim, 0.0, stage
 
     def prepare(self, inputs: Inputs) -> None:
         started = time.perf_counter()
         question = registry.find(self.claim.step.name)
         config: Any = configs.from_json(question.config, self.claim.step.config)
-        self.pass_part = question.part(**inputs.of(self.claim.step), config=config)
+        opened = inputs.of(self.claim.step)
+        with self._stage.on(_models(opened)):
+            self.pass_part = question.part(**opened, config=config)
+        self._stage.rest(self.pass_part.encoders)
         self.seconds = time.perf_counter() - started
 
     def finish(self, passed: Any, seconds: float, others: list[str]) -> None:
         started = time.perf_counter()
-        result = self.pass_part.finish(passed)
+        with self._stage.on(self.pass_part.encoders):
+            result = self.pass_part.finish(passed)
+        del self.pass_part  # and all that was kept for it
         self.seconds += seconds + time.perf_counter() - started
         result.provenance = capture(self.seconds) | {"one_pass_with": others} | result.provenance
         self.claim.keep(result)
 
 
-def _read(parts: Sequence[_Part], inputs: Inputs) -> list[Outcome]:
+def _are_many(claims: Sequence[ClaimedStep]) -> bool:
+    """Whether they are about so many models that those whose turn it isn't are let go of."""
+    from bertscope.analyses.attention.pass_part import TOGETHER
+
+    read = {
+        value.id for claim in claims for name, value in claim.step.inputs.items()
+        if registry.is_model(registry.find(claim.step.name).input(name).kind)
+    }  # fmt: skip
+    return len(read) > TOGETHER
+
+
+def _models(opened: Mapping[str, Any]) -> list[Any]:
+    """The models among a step's opened inputs."""
+    each = [one for value in opened.values() for one in (value if isinstance(value, list) else [value])]
+    return [one for one in each if hasattr(one, "record")]
+
+
+def _read(parts: Sequence[_Part], stage: Stage, inputs: Inputs) -> list[Outcome]:
     """Parts that agree, by one pass. If that fails, by a pass each: one question's trouble isn't the others'."""
     from bertscope.analyses.attention.pass_part import read_together
 
     started = time.perf_counter()
     try:
-        passed = read_together([part.pass_part for part in parts])
+        passed = read_together([part.pass_part for part in parts], stage)
     except Exception:
-        return [_alone(part.claim, inputs) for part in parts]
+        return [_after_a_break(part.claim, inputs) for part in parts]
     share = (time.perf_counter() - started) / len(parts)
     outcomes = []
     for part in parts:
@@ -130,6 +156,12 @@ def _read(parts: Sequence[_Part], inputs: Inputs) -> list[Outcome]:
         one = _attempt(part.claim.step, part.finish, passed, share, others)
         outcomes.append(replace(one, seconds=part.seconds))
     return outcomes
+
+
+def _after_a_break(claim: ClaimedStep, inputs: Inputs) -> Outcome:
+    """By itself, with models that nobody else has used."""
+    inputs.forget()
+    return _alone(claim, inputs)
 
 
 def _attempt(step: Step, work: Callable[..., None], *args: Any) -> Outcome:

@@ -33,6 +33,7 @@ KEYS = {
     "limit": "Use at most this many rows of each split of each data set.",
     "data_seed": "Decides how files are split, which rows a limit keeps, and what a demo language says.",
     "models": "Further models by a name of your own: a source, or how one is fine-tuned.",
+    "series": "Checkpoints of a training by a name of your own: a pattern, a training's folder, or a list.",
     "data": "Further data sets by a name of your own.",
     "questions": "What is asked, in the order of the list.",
 }

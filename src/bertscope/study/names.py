@@ -18,10 +18,12 @@ from bertscope.core.config import as_annotated
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.planning import root as root_of
 from bertscope.core.question import Question
+from bertscope.core.series import Series
 from bertscope.core.step import Root, Step
 from bertscope.data.options import TaskOptions
 from bertscope.data.pair_options import PairOptions
 from bertscope.data.tasks import declared
+from bertscope.models.series import series
 from bertscope.study.located_yaml import Located
 
 TRAINING = ("recipe", "epochs", "learning_rate")
@@ -39,7 +41,7 @@ class Named(Protocol):
         """How many things each axis has that it depends on."""
         ...
 
-    def pick(self, chosen: Chosen, kind: str) -> Sequence[Step | Root]:
+    def pick(self, chosen: Chosen, kind: str) -> Sequence[Step | Root | Series]:
         """What it is there, as the kind of input that is asked for."""
         ...
 
@@ -66,6 +68,22 @@ class Sources:
     def limited(self, limit: Located) -> Sources:
         """Data of which at most so many rows are read."""
         return replace(self, root=partial(self.root, limit=limit))
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """A series of checkpoints of one training, which stands in a model's place as a whole."""
+
+    name: str
+    series: Callable[[str], Series]
+    """From a kind of model to the series of roots of that kind."""
+
+    @property
+    def axes(self) -> dict[str, int]:
+        return {self.name: 1}
+
+    def pick(self, chosen: Chosen, kind: str) -> Sequence[Series]:
+        return [self.series(kind)]
 
 
 @dataclass(frozen=True)
@@ -119,6 +137,8 @@ class Names:
             )
             if name == "model" and "tasks" in self.data:
                 self.models["tuned"] = self._tuned("tuned", Located({}, located.where))
+        for name, located in _declared(keys, ("model", *self.models), "series", only=True).items():
+            self.models[name] = Checkpoints(name, partial(self._series, located))
 
     def _tuned(self, name: str, whole: Located) -> Tuned:
         known = [field.name for field in fields(registry.find("finetune").config)]
@@ -128,6 +148,12 @@ class Names:
         seeds = keys["seed"].several() if "seed" in keys else [Located(self.seeds[0], whole.where)]
         configs = [settings_of(registry.find("finetune"), settings | {"seed": seed}) for seed in seeds]
         return Tuned(name, find(base, self.models, "model"), find(task, self.data, "data"), configs)
+
+    def _series(self, located: Located, kind: str) -> Series:
+        listed = [one.word("a checkpoint, or a pattern of them") for one in located.several()]
+        with located.blamed():
+            found = series(listed if isinstance(located.value, list) else listed[0])
+            return found.rooted(lambda one: self._model_root(kind, Located(one, located.where)))
 
     def file(self, name: str, located: Located) -> Sources:
         """A file that one question reads: it is named by its path."""
@@ -213,18 +239,19 @@ def _option(key: str, located: Located, reading: type) -> Any:
     return value
 
 
-def _declared(keys: Mapping[str, Located], own: Sequence[str], others: str) -> dict[str, Located]:
-    """What the file says under its own keys and under the names that it makes up; what is empty is left out."""
+def _declared(keys: Mapping[str, Located], own: Sequence[str], others: str, only: bool = False) -> dict[str, Located]:
+    """What the file says under its own keys, unless `only` the others are wanted, and under the names that it makes
+    up; what is empty is left out."""
     made_up = keys[others].mapping(others) if others in keys else {}
     for name, located in made_up.items():
         if name in own or not re.fullmatch(r"[\w-]+", name):
             raise located.wrong(f"{name!r} can't be a name of your own: {_why_not(name, own)}")
-    every = {name: keys[name] for name in own if name in keys} | made_up
+    every = {name: keys[name] for name in own if name in keys and not only} | made_up
     return {name: one for name, one in every.items() if one.value not in (None, [])}
 
 
 def _why_not(name: str, own: Sequence[str]) -> str:
-    return "it is a key of the file" if name in own else "use letters, digits, _ and -"
+    return "it is a key of the file, or another model's" if name in own else "use letters, digits, _ and -"
 
 
 def _fitted(key: str, located: Located, hint: Any) -> Any:

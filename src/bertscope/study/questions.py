@@ -15,7 +15,7 @@ from bertscope.core.question import Input, Question
 from bertscope.core.shard_count import Shards, as_shards
 from bertscope.core.step import Step
 from bertscope.study.located_yaml import Located
-from bertscope.study.names import TRAINING, Chosen, Named, Names, find, settings_of
+from bertscope.study.names import TRAINING, Checkpoints, Chosen, Named, Names, find, settings_of
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def _side_by_side(question: Question, of: Located, known: Mapping[str, Named], n
     if question.takes_several:
         yield found
     elif len(inputs) > 1:
-        if len(found) != len(inputs):
+        if len(found) != len(inputs) and not (len(found) == 1 and isinstance(found[0], Checkpoints)):
             raise of.wrong(f"{question.name} takes {len(inputs)} models ({', '.join(inputs)}), not {len(found)}")
         yield found
     else:

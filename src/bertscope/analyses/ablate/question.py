@@ -14,6 +14,7 @@ from bertscope.core.question import MODEL, TASK, Question
 from bertscope.core.ranking import RanksBy
 from bertscope.core.row_card import RowFact
 from bertscope.core.scoring import Scoring
+from bertscope.core.series import Followed, OverSteps
 from bertscope.core.units import Mode, Unit
 
 PartKind = Literal["head", "heads", "mlp", "layer"]
@@ -118,6 +119,18 @@ ablate = Question(
         "told_by": {"metric": "score"},
     },
     compared="the most that one head costs",
+    over_steps=OverSteps(
+        followed=(
+            Followed(
+                "effects", "loss_rise", "rise of the loss without it", "loss_low", "loss_high", ("layer", "head"),
+                {"kind": "head"},
+            ),
+            Followed(
+                "effects", "loss_rise", "rise of the loss without the layer's MLP", "loss_low", "loss_high",
+                where={"kind": "mlp"}, key="mlps_loss_rise",
+            ),
+        )
+    ),
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Michel et al. 2019, Are Sixteen Heads Really "
     "Better than One?",
     card=(

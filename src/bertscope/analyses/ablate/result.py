@@ -12,7 +12,7 @@ from bertscope.analyses.ablate.question import DRAWS_OF_PARTS, AblateConfig, abl
 from bertscope.analyses.caveats import cautions
 from bertscope.core.estimate import Estimate, column, extreme
 from bertscope.core.figure import Figure
-from bertscope.core.intervals import bootstrap_interval
+from bertscope.core.intervals import mean_number
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.reliability import ENOUGH
@@ -83,14 +83,13 @@ def ablate_result(
 ) -> Result:
     effects, reliability = tables["effects"], tables["reliability"]
     full, losses = task.score_answers(switched.predicted[0], notes=task.label_notes(model.labels)), switched.losses[0]
-    ends = bootstrap_interval(lambda means: means[..., 0], losses[:, None])
     names = {"metric": task.metric, "loss": "loss"}
     return ablate.result(
         tables=dict(tables),
         headline=[
             full.keyed("score"),
             Number("chance", full.chance, n=full.n, unit=full.metric),
-            Number("loss", float(losses.mean()), *ends, full.n, task.output.loss),
+            mean_number("loss", losses, task.output.loss),
             *_headline(full, task.output.loss, effects, reliability),
         ],
         figures=_figures(names, config, effects, reliability),

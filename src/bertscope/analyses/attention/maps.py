@@ -22,7 +22,9 @@ from bertscope.analyses.attention.view import View
 from bertscope.core.examples import Examples
 from bertscope.models.batches import WINDOW, Batch
 from bertscope.models.encoder import Encoder
+from bertscope.models.in_turns import Turn, observe_in_turns
 from bertscope.models.observe import Passed, Seen, observe_layers
+from bertscope.models.stage import Stage
 
 _TINY = torch.finfo(torch.float32).tiny
 _CELLS, _GPU_CELLS = 2**17, 2**25
@@ -192,6 +194,22 @@ def read_maps(
             encoders, examples, _Pass(readers, encoders[0].n_layers, weighted),
             tokens=tokens, window=window, long=long, label="reading attention",
         )  # fmt: skip
+
+
+def read_maps_in_turns(
+    turns: Sequence[tuple[Sequence[Encoder], Sequence[MapReader]]],
+    examples: Examples,
+    stage: Stage,
+    *,
+    weighted: bool = False,
+    long: Literal["truncated", "left_out"] = "truncated",
+) -> Passed:
+    """The same for many encoders, some and their readers at a time: see `observe_in_turns`."""
+    from threadpoolctl import threadpool_limits
+
+    passes = [Turn(encoders, _Pass(readers, encoders[0].n_layers, weighted)) for encoders, readers in turns]
+    with threadpool_limits(1, user_api="blas"):
+        return observe_in_turns(passes, examples, stage, long=long, label="reading attention")
 
 
 class _Pass:

@@ -2,6 +2,7 @@
 
 A question makes its part in a pass ready (`PassPart`). Alone, it gets a pass of its own. Where several read the same
 texts by the same tokenizer, their readers share one: batches, maps and so the answers are the same to the last digit.
+Where they are about many models, such as a training's checkpoints, each window of texts is read by one after another.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from bertscope.analyses.attention.maps import LayerMaps, MapReader, read_maps
+from bertscope.analyses.attention.maps import LayerMaps, MapReader, read_maps, read_maps_in_turns
 from bertscope.analyses.attention.view import View
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
 from bertscope.models.batches import WINDOW, tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.models.observe import Passed
+from bertscope.models.stage import Stage
+
+TOGETHER = 2
+"""Encoders that see each batch side by side. More read each window in turn, in the memory of those on their turn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +74,12 @@ def _texts(part: PassPart) -> tuple[Any, ...]:
     return examples.ids, examples.text, examples.pair, examples.words, examples.first_words
 
 
-def sharing(parts: Sequence[PassPart], most: int) -> list[list[int]]:
-    """Which of the parts can share a pass, by their places; a pass has `most` encoders, or one part."""
+def sharing(parts: Sequence[PassPart]) -> list[list[int]]:
+    """Which of the parts can share a pass, by their places."""
     groups: list[list[int]] = []
     for place, part in enumerate(parts):
         for group in groups:
-            joined = [parts[other] for other in group]
-            if len(_union([*joined, part])) <= most and all(part.agrees(other) for other in joined):
+            if all(part.agrees(parts[other]) for other in group):
                 group.append(place)
                 break
         else:
@@ -83,12 +87,34 @@ def sharing(parts: Sequence[PassPart], most: int) -> list[list[int]]:
     return groups
 
 
-def read_together(parts: Sequence[PassPart]) -> Passed:
-    """One pass for parts that agree, over each of their encoders once."""
+def read_together(parts: Sequence[PassPart], stage: Stage | None = None) -> Passed:
+    """One pass for parts that agree: over each of their encoders once, where there are few or no stage, otherwise in
+    turns."""
     encoders = _union(parts)
+    if stage is None or len(encoders) <= TOGETHER:
+        return parts[0].read(encoders, *_readers(parts, encoders))
+    turns = [(_union(turn), _readers(turn, _union(turn))) for turn in _turns(parts)]
+    first = parts[0]
+    return read_maps_in_turns(turns, first.examples, stage, weighted=first.weighted, long=first.long)
+
+
+def _readers(parts: Sequence[PassPart], encoders: Sequence[Encoder]) -> list[SubsetReader]:
     place = {id(encoder): at for at, encoder in enumerate(encoders)}
-    readers = [SubsetReader(one.reader, [place[id(encoder)] for encoder in one.encoders]) for one in parts]
-    return parts[0].read(encoders, *readers)
+    return [SubsetReader(one.reader, [place[id(encoder)] for encoder in one.encoders]) for one in parts]
+
+
+def _turns(parts: Sequence[PassPart]) -> list[list[PassPart]]:
+    """The parts in turns: those with most encoders have one each, and others join one that has theirs."""
+    turns: list[list[PassPart]] = []
+    for part in sorted(parts, key=lambda one: -len(one.encoders)):
+        own = {id(encoder) for encoder in part.encoders}
+        with_them = (turn for turn in turns if own <= {id(encoder) for encoder in _union(turn)})
+        joined = next(with_them, None)
+        if joined is None:
+            turns.append([part])
+        else:
+            joined.append(part)
+    return turns
 
 
 def _union(parts: Sequence[PassPart]) -> list[Encoder]:

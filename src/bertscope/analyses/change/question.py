@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bertscope.core.config import check_least
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import EXAMPLES, MODEL, Question
+from bertscope.core.series import Followed, OverSteps
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,15 @@ change = Question(
     inputs={"before": MODEL, "after": MODEL, "examples": EXAMPLES},
     version=2,
     main="cosine",
+    over_steps=OverSteps(
+        against=("first",),
+        same={"cosine": 1.0, "divergence": 0.0, "changed_class_share": 0.0},
+        followed=tuple(
+            Followed(table, column, label, f"{column}_low", f"{column}_high", by)
+            for table, by in (("layers", ("layer",)), ("heads", ("layer", "head")))
+            for column, label in (("cosine", "cosine of the maps"), ("divergence", "divergence of the maps (bits)"))
+        ),
+    ),
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.3; Lin 1991, Divergence measures based "
     "on the Shannon entropy",
     numbers={

@@ -8,6 +8,7 @@ from bertscope.core.config import check_least
 from bertscope.core.question import MODEL, TASK, Question
 from bertscope.core.row_card import RowFact
 from bertscope.core.scoring import Scoring
+from bertscope.core.series import Followed, OverSteps
 
 TOP = 20
 """Lines of the tables that show the most extreme rows."""
@@ -124,6 +125,9 @@ errors = Question(
         },
     },
     compared="the score",
+    over_steps=OverSteps(
+        followed=(Followed("labels", "f1", "F1", "f1_low", "f1_high", by=("label",)),)
+    ),
     cite="Bröcker & Smith 2007, Increasing the Reliability of Reliability Diagrams; Guo et al. 2017, On Calibration "
     "of Modern Neural Networks; Westfall & Young 1993, Resampling-Based Multiple Testing; El-Yaniv & Wiener 2010, On "
     "the Foundations of Noise-free Selective Classification",

@@ -14,7 +14,7 @@ from bertscope.analyses.errors.question import LONGEST, ErrorsConfig, errors
 from bertscope.core.calibration import COOLEST, HOTTEST, Calibration
 from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
-from bertscope.core.intervals import bootstrap_interval
+from bertscope.core.intervals import mean_number
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
@@ -68,12 +68,10 @@ def _headline(task: Task, score: Scores, found: Found, tables: Mapping[str, pd.D
     losses = losses[np.isfinite(losses)]
     numbers = [score.keyed("score"), Number("chance", score.chance, n=score.n, unit=score.metric)]
     if len(losses):
-        ends = bootstrap_interval(lambda means: means[..., 0], losses[:, None])
-        numbers.append(Number("loss", float(losses.mean()), *ends, len(losses), task.output.loss))
+        numbers.append(mean_number("loss", losses, task.output.loss))
     correct = found.said.output.correct(found.said.predicted, found.said.gold)
     if len(correct := correct[~np.isnan(correct)]):
-        ends = bootstrap_interval(lambda means: means[..., 0], correct[:, None])
-        numbers.append(Number("right", float(correct.mean()), *ends, len(correct), "share"))
+        numbers.append(mean_number("right", correct, "share"))
     return [*numbers, *_calibration_numbers(found), *_slice_numbers(found, tables["slices"])]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bertscope.core.config import check_least
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import EXAMPLES, MODELS, Question
+from bertscope.core.series import Followed, OverSteps
 
 FEATURES = ("noun", "verb", "adjective", "pronoun", "subject", "object", "negation")
 SPECIAL = {"cls": "[CLS]", "sep": "[SEP]"}
@@ -45,6 +46,14 @@ features = Question(
     inputs={"models": MODELS, "examples": EXAMPLES},
     version=2,
     main="mostly_on_special",
+    over_steps=OverSteps(
+        followed=(
+            Followed(
+                "layers", "excess", "attention beyond uniform", "excess_low", "excess_high", ("layer", "feature"),
+                {"by": "all_tokens"},
+            ),
+        )
+    ),
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Kobayashi et al. 2020, Attention is Not Only a "
     "Weight",
     numbers={

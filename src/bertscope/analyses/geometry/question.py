@@ -9,6 +9,7 @@ from bertscope.analyses.states.question import state_steps
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
 from bertscope.core.question import EXAMPLES, MODELS, STATES, Question
+from bertscope.core.series import Followed, OverSteps
 from bertscope.core.step import Step
 
 _MEASURES = {
@@ -92,6 +93,9 @@ geometry = Question(
     given={"models": MODELS, "examples": EXAMPLES},
     version=4,
     main="baseline",
+    over_steps=OverSteps(
+        followed=(Followed("layers", "value", "similarity", by=("layer", "measure"), where={"form": "as_it_is"}),)
+    ),
     cite="Ethayarajh 2019, How Contextual are Contextualized Word Representations?; Mu and Viswanath 2018, "
     "All-but-the-Top; Timkey and van Schijndel 2021, All Bark and No Bite; Roy and Vetterli 2007 (effective rank); "
     "Rudman et al. 2022 (IsoScore); Facco et al. 2017 (TwoNN); Wang and Isola 2020 (alignment and uniformity)",

@@ -16,7 +16,7 @@ from bertscope.analyses.occurrences import left_out_notes
 from bertscope.analyses.side_by_side import subject
 from bertscope.core.estimate import cell
 from bertscope.core.figure import Figure
-from bertscope.core.intervals import jackknife_interval
+from bertscope.core.intervals import jackknife_interval, jackknife_resamples
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
@@ -186,7 +186,8 @@ def _headline(found: list[LayerGeometry], checkpoint: str) -> list[Number]:
             ends: dict[str, Any] = {} if np.isnan(low) else {"low": float(low), "high": float(high)}
             of = {"model": checkpoint, "layer": str(found[-1].layer), "form": form}
             unit = _UNITS.get(measure, "cosine")
-            numbers.append(Number(key, float(one.draws[0]), n=one.n, unit=unit, of=of, **ends))
+            drawn = None if np.isnan(low) else jackknife_resamples(one.draws)
+            numbers.append(Number(key, float(one.draws[0]), n=one.n, unit=unit, of=of, draws=drawn, **ends))
     return numbers
 
 

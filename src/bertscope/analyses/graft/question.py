@@ -11,6 +11,7 @@ from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Question
 from bertscope.core.ranking import RanksBy
 from bertscope.core.scoring import Scoring
+from bertscope.core.series import Followed, OverSteps
 
 PartKind = Literal["layer", "attention", "mlp", "head", "kind", "bottom_up", "top_down"]
 KINDS: tuple[PartKind, ...] = get_args(PartKind)
@@ -90,6 +91,15 @@ graft = Question(
     compared="how many layers from the top give half of what was learnt",
     null="what fine-tuning changed in a layer is permuted within each tensor",
     reference="what that permuted change gives, as a column",
+    over_steps=OverSteps(
+        against=("first",),
+        followed=(
+            Followed(
+                "grafts", "share", "share of what was learnt", "share_low", "share_high", ("layer", "direction"),
+                {"kind": "layer"},
+            ),
+        ),
+    ),
     cite="Panigrahi et al. 2023, Task-specific skill localization in fine-tuned language models; Frankle et al. "
     "2020, Linear mode connectivity and the lottery ticket hypothesis",
     ranks={

@@ -11,7 +11,7 @@ import pandas as pd
 from bertscope.analyses.caveats import cautions
 from bertscope.analyses.graft.question import PERMUTED, TOP_DOWN, graft
 from bertscope.core.figure import Figure
-from bertscope.core.intervals import bootstrap_interval
+from bertscope.core.intervals import mean_number
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.reliability import ENOUGH
@@ -72,8 +72,8 @@ def graft_result(
             score.keyed("score"),
             before.keyed("base_score"),
             Number("chance", score.chance, n=score.n, unit=score.metric),
-            _loss("loss", tuned.losses[0], task.output.loss),
-            _loss("base_loss", untuned.losses[0], task.output.loss),
+            mean_number("loss", tuned.losses[0], task.output.loss),
+            mean_number("base_loss", untuned.losses[0], task.output.loss),
             *_headline(grafts, tables["reliability"], model.n_layers, score.n, worse=worse),
             Number("barrier", barrier.value, barrier.low, barrier.high, score.n, task.output.loss),
         ],
@@ -87,11 +87,6 @@ def graft_result(
             *cautions(model, task, score, tuned.truncated),
         ],
     )
-
-
-def _loss(key: str, losses: np.ndarray, unit: str) -> Number:
-    ends = bootstrap_interval(lambda means: means[..., 0], losses[:, None])
-    return Number(key, float(losses.mean()), *ends, len(losses), unit)
 
 
 def _notes(

@@ -11,6 +11,7 @@ from bertscope.core.head_card import HeadFact
 from bertscope.core.question import MODEL, TASK, Question
 from bertscope.core.ranking import RanksBy
 from bertscope.core.scoring import Scoring
+from bertscope.core.series import Followed, OverSteps
 from bertscope.core.units import Mode
 
 GatedKind = Literal["head", "mlp", "neuron"]
@@ -90,6 +91,9 @@ importance = Question(
         "order": _ORDERS,
         "ranked_by": _ORDERS | _EFFECTS,
     },
+    over_steps=OverSteps(
+        followed=(Followed("parts", "importance", "importance", by=("layer", "head"), where={"kind": "head"}),)
+    ),
     cite="Michel et al. 2019, Are Sixteen Heads Really Better than One?; Prasanna et al. 2020, When BERT Plays the "
     "Lottery, All Tickets Are Winning",
     card=(

@@ -11,7 +11,7 @@ import pandas as pd
 from bertscope.analyses.caveats import cautions
 from bertscope.analyses.importance.question import ABLATION, IMPORTANCE, NORMALISED, ImportanceConfig, importance
 from bertscope.core.figure import Figure
-from bertscope.core.intervals import interval, normal_interval
+from bertscope.core.intervals import drawn_number, interval, normal_interval
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.reliability import ENOUGH
@@ -142,10 +142,7 @@ def _headline(task: Task, found: Importances, checked: Faithfulness | None) -> l
     if found.neurons:
         together = np.concatenate(found.neurons)
         numbers.append(Number("neurons_with_half", _half(together), n=len(together), unit="share"))
-    low, high = interval(found.loss)
-    numbers.append(
-        Number("loss", float(found.loss[0]), float(low), float(high), len(task.validation), _loss_unit(task))
-    )
+    numbers.append(drawn_number("loss", found.loss, len(task.validation), _loss_unit(task)))
     rankings = {**found.reliability, **(checked.reliability if checked else {})}
     numbers += [
         Number("reliability", each.pearson, n=len(found.of_kind(kind)), of={"kind": kind, "ranked_by": by})

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bertscope.core.config import check_least
 from bertscope.core.head_card import HeadFact, HeadMaps
 from bertscope.core.question import EXAMPLES, MODELS, Input, Question
+from bertscope.core.series import Followed, OverSteps
 
 MEASURES = {
     "to_special": "attention to [CLS] and [SEP]", "entropy": "entropy, bits", "distance": "distance, tokens",
@@ -51,6 +52,15 @@ patterns = Question(
     },
     version=4,
     main="heterogeneous",
+    over_steps=OverSteps(
+        followed=(
+            Followed("layer_parts", "mass", "share of the mass of attention", by=("layer", "part")),
+            *(
+                Followed("heads", column, label, f"{column}_low", f"{column}_high", by=("layer", "head"))
+                for column, label in MEASURES.items()
+            ),
+        )
+    ),
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, section 4.1",
     numbers={
         "columns_mass": "mass in columns",

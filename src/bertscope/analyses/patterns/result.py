@@ -167,10 +167,13 @@ def _headline(model: str, tables: Mapping[str, pd.DataFrame], draws: np.ndarray,
     """A checkpoint's parts and shares. Of two, the one after comes first."""
     of = {"model": model}
     models, parts = (tables[name][tables[name]["checkpoint"] == model] for name in ("models", "model_parts"))
+    masses = dict(zip(PARTS, draws[..., _NAMED:_DIVIDED].mean(1).T, strict=True))
     numbers = [
-        Number(_MASSES[row["part"]], row["mass"], row["low"], row["high"], n, "of mass", of=of)
+        Number(
+            _MASSES[row["part"]], row["mass"], row["low"], row["high"], n, "of mass", of=of, draws=masses[row["part"]]
+        )
         for _, row in parts.iterrows()
-    ]
+    ]  # fmt: skip
     numbers += [
         Number(_SHARES[row["class"]], row["share"], row["low"], row["high"], n, "of maps", of=of)
         for _, row in models.iterrows()

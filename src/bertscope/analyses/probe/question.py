@@ -9,6 +9,7 @@ from bertscope.analyses.states.question import state_steps
 from bertscope.core.config import check_known, check_least
 from bertscope.core.errors import UserError
 from bertscope.core.question import EXAMPLES, MODELS, STATES, Question
+from bertscope.core.series import Followed, OverSteps
 from bertscope.core.step import Step
 
 if TYPE_CHECKING:
@@ -91,6 +92,9 @@ probe = Question(
     given={"models": MODELS, "examples": EXAMPLES},
     version=2,
     main="mean_accuracy",
+    over_steps=OverSteps(
+        followed=(Followed("probes", "accuracy", "accuracy", by=("layer", "target"), where={"probe": KINDS[0]}),)
+    ),
     cite="Hewitt & Liang 2019, Designing and Interpreting Probes with Control Tasks; Voita & Titov 2020, "
     "Information-Theoretic Probing with Minimum Description Length; Tenney et al. 2019, BERT Rediscovers the "
     "Classical NLP Pipeline",

@@ -50,8 +50,8 @@ def measure(model: Encoder, task: Task, config: ReadoutConfig) -> Result:
         settled={name: settle(each) for name, each in stays.items()},
         there={name: _there(by, places[name], config.share) for name in (PLAIN, SHORTCUT) if name in places},
         most={name: _most(each, config) for name, each in stays.items()},
-        mean_scores={name: _estimate(each) for name, each in means.items()},
-        leads={name: _estimate(means[SHORTCUT] - means[name]) for name in (PERMUTED, RANDOM) if name in means},
+        mean_scores=means,
+        leads={name: means[SHORTCUT] - means[name] for name in (PERMUTED, RANDOM) if name in means},
     )
     return readout_result(model, task, found, config)
 

@@ -9,6 +9,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.question import MODEL, TASK, Question
 from bertscope.core.row_card import RowFact
 from bertscope.core.scoring import Scoring
+from bertscope.core.series import Followed, OverSteps
 
 PLAIN, SHORTCUT, PERMUTED, RANDOM = "plain", "shortcut", "permuted", "random"
 READINGS = (PLAIN, SHORTCUT, PERMUTED, RANDOM)
@@ -73,6 +74,7 @@ readout = Question(
         },
     },
     compared="the layer from which on most texts keep their final prediction",
+    over_steps=OverSteps(followed=(Followed("layers", "score", "score", by=("layer", "reading")),)),
     cite="nostalgebraist 2020, Interpreting GPT: the logit lens; Din et al. 2023, Jump to conclusions: short-cutting "
     "transformers with linear transformations",
     card=(),

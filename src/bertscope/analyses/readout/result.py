@@ -20,7 +20,7 @@ from bertscope.analyses.readout.question import (
     readout,
 )
 from bertscope.core.figure import Figure
-from bertscope.core.intervals import bootstrap_interval, median_interval
+from bertscope.core.intervals import bootstrap_interval, drawn_number, mean_number, median_interval
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
@@ -71,10 +71,10 @@ class Found:
     """By reading, the first layer from which on the score is near the final one."""
     most: Mapping[str, Estimate]
     """By reading, the layer in which most texts have settled."""
-    mean_scores: Mapping[str, Estimate]
-    """By reading, of the layers below the last."""
-    leads: Mapping[str, Estimate]
-    """By control, what the shortcut scores more."""
+    mean_scores: Mapping[str, np.ndarray]
+    """By reading, draws of the mean of the layers below the last."""
+    leads: Mapping[str, np.ndarray]
+    """By control, draws of what the shortcut scores more."""
 
 
 def readout_result(model: Encoder, task: Task, found: Found, config: ReadoutConfig) -> Result:
@@ -130,7 +130,6 @@ def _notes(model: Encoder, task: Task, found: Found, config: ReadoutConfig) -> l
 
 def _headline(task: Task, found: Found, score: Scores, config: ReadoutConfig) -> list[Number]:
     losses = found.judged.losses[0]
-    ends = bootstrap_interval(lambda means: means[..., 0], losses[:, None])
     numbers, share = [], {"share": percent(config.share)}
     told = [name for name in (SHORTCUT, PLAIN, PERMUTED, RANDOM) if name in found.settled]
     for key, by in (("settle_most", found.most), ("there", found.there)):
@@ -139,14 +138,11 @@ def _headline(task: Task, found: Found, score: Scores, config: ReadoutConfig) ->
             for name in told if (one := by.get(name)) is not None
         ]  # fmt: skip
     numbers += [_median(found.settled[name], name) for name in told if name in (SHORTCUT, PLAIN)]
-    numbers += [score.keyed("score"), Number("loss", float(losses.mean()), *ends, len(losses), task.output.loss)]
+    numbers += [score.keyed("score"), mean_number("loss", losses, task.output.loss)]
     numbers += [
-        Number("mean_score", one.value, one.low, one.high, score.n, task.metric, of={"reading": name})
-        for name, one in found.mean_scores.items()
-    ]
-    numbers += [
-        Number("lead", one.value, one.low, one.high, score.n, task.metric, of={"reading": name})
-        for name, one in found.leads.items()
+        drawn_number(key, draws, score.n, task.metric, reading=name)
+        for key, found_draws in (("mean_score", found.mean_scores), ("lead", found.leads))
+        for name, draws in found_draws.items()
     ]
     if "rank" in found.layers:
         last = found.layers[found.layers["reading"] == PLAIN].iloc[-1]

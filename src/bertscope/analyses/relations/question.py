@@ -9,6 +9,7 @@ from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
 from bertscope.core.head_card import HeadFact
 from bertscope.core.question import EXAMPLES, MODELS, Question
+from bertscope.core.series import Followed, OverSteps
 
 if TYPE_CHECKING:
     from bertscope.core.examples import Examples
@@ -66,6 +67,9 @@ relations = Question(
     version=4,
     main="beating_offset",
     better="higher",
+    over_steps=OverSteps(
+        followed=(Followed("best", "accuracy", "accuracy of the best head", by=("relation",)),)
+    ),
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT; Clark et al. 2019, What Does BERT Look At?",
     numbers={
         "beating_offset": "relations whose best head beats the best offset (p < .05, Holm)",

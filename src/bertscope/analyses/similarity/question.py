@@ -8,6 +8,7 @@ from typing import Any, Literal
 from bertscope.analyses.states.question import state_steps
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.question import EXAMPLES, MODELS, STATES, Input, Question
+from bertscope.core.series import Followed, OverSteps
 from bertscope.core.step import Root, Step
 
 
@@ -57,6 +58,17 @@ similarity = Question(
     given={"models": MODELS, "examples": EXAMPLES},
     version=2,
     main="rsa_last_layer",
+    over_steps=OverSteps(
+        against=("first", "last"),
+        same={
+            f"{measure}_{of}": same
+            for measure, same in (
+                ("rsa", 1.0), ("debiased_cka", 1.0), ("cka", 1.0), ("procrustes", 0.0), ("plain_cosine", 1.0)
+            )
+            for of in ("last_layer", "mean")
+        },
+        followed=(Followed("layers", "value", "similarity", by=("layer", "measure")),),
+    ),
     cite="Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?; Kornblith et al. 2019, "
     "Similarity of Neural Network Representations Revisited; Song et al. 2012 (unbiased HSIC); Murphy et al. 2024 "
     "(debiased CKA); Ding et al. 2021 (Procrustes)",

@@ -12,7 +12,7 @@ from bertscope.analyses.occurrences import left_out_notes
 from bertscope.analyses.similarity.question import SimilarityConfig, similarity
 from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
-from bertscope.core.intervals import jackknife_interval, jackknife_interval_of_difference
+from bertscope.core.intervals import jackknife_interval, jackknife_interval_of_difference, jackknife_resamples
 from bertscope.core.model_record import ModelRecord, records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
@@ -202,9 +202,9 @@ def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
 
 
 def _number(key: str, measure: str, draws: np.ndarray, n: int, of: dict[str, str]) -> Number:
-    ends = map(float, _interval(measure, draws))
-    low, high = (None if np.isnan(end) else end for end in ends)
-    return Number(key, float(draws[0]), low, high, n, _UNITS[measure], of=of)
+    low, high = (None if np.isnan(end) else float(end) for end in _interval(measure, draws))
+    drawn = None if low is None else jackknife_resamples(draws)
+    return Number(key, float(draws[0]), low, high, n, _UNITS[measure], of=of, draws=drawn)
 
 
 def _interval(measure: str, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

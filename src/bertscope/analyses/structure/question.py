@@ -9,6 +9,7 @@ from bertscope.analyses.states.question import StatesConfig, state_steps, states
 from bertscope.core.config import check_least
 from bertscope.core.errors import UserError
 from bertscope.core.question import EXAMPLES, MODELS, STATES, Input, Question
+from bertscope.core.series import Followed, OverSteps
 from bertscope.core.step import Root, Step
 
 if TYPE_CHECKING:
@@ -100,6 +101,11 @@ structure = Question(
     version=3,
     main="uuas",
     better="higher",
+    over_steps=OverSteps(
+        followed=(
+            Followed("scores", "value", "what a probe finds", by=("layer", "metric"), where={"arm": "probe"}),
+        )
+    ),
     cite="Hewitt and Manning 2019, A Structural Probe for Finding Syntax in Word Representations; Hewitt and Liang "
     "2019, Designing and Interpreting Probes with Control Tasks",
     plan=plan,

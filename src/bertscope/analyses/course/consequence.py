@@ -1,0 +1,33 @@
+"""What follows from `course`: how much of the training was needed for what it did."""
+
+from __future__ import annotations
+
+from bertscope.core import registry
+from bertscope.core.consequence import Consequence
+from bertscope.core.result import Result
+from bertscope.core.small_picture import Line
+
+
+def consequences(result: Result) -> list[Consequence]:
+    question = registry.find(result.subject["question"])
+    onsets, lines = result.tables["onsets"], result.tables["lines"]
+    mine = onsets[onsets["key"] == question.main]
+    told = mine if len(mine) else onsets.head(1)
+    if told.empty:
+        return []
+    row = told.iloc[0]
+    steps = lines[lines["number"] == row["number"]]
+    last = int(steps["step"].max())
+    picture = Line.of(steps, "step", "value", marked=None if not row["certain"] else float(row["onset"]))
+    if not row["certain"] or row[["onset", "high"]].isna().any():
+        text = (
+            f"Whether training changed {row['line']} from its first checkpoint to its last (step {last:,}) is open."
+        )
+        return [Consequence("changed", text, 0.2, "lines", picture, is_open=True)]
+    text = (
+        f"What training did to {row['line']} was done between steps {row['after']:,} and {row['onset']:,} of "
+        f"{last:,} (95%: {row['low']:,} to {row['high']:,})."
+    )
+    if row["high"] < last:
+        text += f" What came after step {row['high']:,} changed it no more by a tenth of that."
+    return [Consequence("changed", text, 0.35, "lines", picture)]

@@ -1,0 +1,251 @@
+"""The answer of `course`: lines over steps, when each got where it ended, and what changed in which layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from bertscope.analyses.course.question import course
+from bertscope.core import series as over
+from bertscope.core.estimate import Estimate
+from bertscope.core.figure import Figure
+from bertscope.core.model_record import ModelRecord
+from bertscope.core.number import Number
+from bertscope.core.onset import Onset, final_change, is_certain, onset
+from bertscope.core.question import Question
+from bertscope.core.result import Result
+from bertscope.core.statement import Statement
+
+_IN_ONE = 5  # lines that one picture can hold; more get a picture each
+_LABELS = {
+    "step": "step", "value": "", "low": "from", "high": "to", "line": "", "after": "after step",
+    "onset": "onset (step)", "first": "at the first", "last": "at the last", "change_low": "from",
+    "change_high": "to", "to": "compared",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Line:
+    """A headline number at each step."""
+
+    key: str
+    of: Mapping[str, str]
+    label: str
+    unit: str
+    to: str
+    """With which end of the series each checkpoint is compared; empty where none is."""
+    steps: tuple[int, ...]
+    numbers: tuple[Number | None, ...]
+    """None where a checkpoint has no such number."""
+
+    @property
+    def values(self) -> list[float]:
+        return [np.nan if one is None else one.value for one in self.numbers]
+
+    @property
+    def moves(self) -> bool:
+        """Whether it isn't the same at each step."""
+        return len({value for value in self.values if not np.isnan(value)}) > 1
+
+    @cached_property
+    def draws(self) -> np.ndarray | None:
+        """[1 + repeats, step], resampled alike; None where some step has none, or other examples."""
+        drawn = [None if one is None else one.draws for one in self.numbers]
+        there = [one for one in drawn if one is not None]
+        examples = {one.n for one in self.numbers if one is not None and one.n is not None}
+        if len(there) < len(drawn) or len({len(one) for one in there}) > 1 or len(examples) > 1:
+            return None
+        return np.stack(there, 1)
+
+    @property
+    def n(self) -> int | None:
+        return next((one.n for one in self.numbers if one is not None and one.n is not None), None)
+
+    @cached_property
+    def change(self) -> Estimate:
+        """The last minus the first."""
+        if self.draws is None:
+            return Estimate(self.values[-1] - self.values[0])
+        return final_change(self.draws, self.n)
+
+    @property
+    def is_certain(self) -> bool:
+        return is_certain(self.change)
+
+    @cached_property
+    def onset(self) -> Onset | None:
+        return None if self.draws is None else onset(self.draws, self.n)
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A column of the answers' tables, of all steps."""
+
+    what: over.Followed
+    table: pd.DataFrame
+
+    @property
+    def name(self) -> str:
+        """What the series' table is called."""
+        return self.what.key or f"{self.what.table}_{self.what.value}"
+
+
+def course_result(
+    question: Question,
+    lines: Sequence[Line],
+    followed: Sequence[Followed],
+    checkpoints: Mapping[int, ModelRecord],
+    answers: Sequence[Result],
+) -> Result:
+    """It is about the last checkpoint: what the training made. `checkpoints` are all of them by their steps."""
+    names = _names(lines)
+    onsets = _onsets_table(lines, names)
+    known = [{"step": step, "model": one.id, "name": one.name} for step, one in checkpoints.items()]
+    tables = {"lines": _lines_table(lines, names), "onsets": onsets, "checkpoints": pd.DataFrame(known)}
+    *_, made = checkpoints.values()
+    certain = [place for place, line in enumerate(lines) if line.is_certain]
+    tested = sum(line.draws is not None for line in lines)
+    numbers = [Number("lines", len(lines)), Number("certain", len(certain), n=tested)]
+    for place in certain:
+        line, found = lines[place], lines[place].onset
+        of = {"line": names[place]}
+        if found is not None:
+            low, high = line.steps[found.earliest - 1], line.steps[found.latest]
+            numbers.append(Number("onset", line.steps[found.place], low, high, line.n, of=of))
+        change = line.change
+        numbers.append(Number("final_change", change.value, change.low, change.high, line.n, line.unit, of=of))
+    return course.result(
+        tables=tables | {one.name: one.table for one in followed},
+        headline=numbers,
+        figures=[*_line_figures(tables["lines"]), *_onset_figure(onsets), *map(_followed_figure, followed)],
+        models={made.id: made},
+        subject=answers[-1].subject | {"question": question.name, "checkpoints": str(len(checkpoints))},
+        notes=_notes(lines, answers, names),
+    )
+
+
+def _names(lines: Sequence[Line]) -> list[str]:
+    """What lines are called: with what they are compared with, where that is either end."""
+    several = len({line.to for line in lines}) > 1
+    return [f"{line.label}, {course.words['to'][line.to]}" if several and line.to else line.label for line in lines]
+
+
+def _lines_table(lines: Sequence[Line], names: Sequence[str]) -> pd.DataFrame:
+    rows = [
+        {"number": number, "line": name, "key": line.key, "step": step, "value": one.value, "low": one.low,
+         "high": one.high, "n": one.n, "unit": line.unit}
+        for number, (line, name) in enumerate(zip(lines, names, strict=True), start=1)
+        for step, one in zip(line.steps, line.numbers, strict=True) if one is not None
+    ]  # fmt: skip
+    columns = ["number", "line", "key", "step", "value", "low", "high", "n", "unit"]
+    return pd.DataFrame(rows, columns=columns).astype({"low": float, "high": float, "n": "Int64"})
+
+
+def _onsets_table(lines: Sequence[Line], names: Sequence[str]) -> pd.DataFrame:
+    rows = []
+    for number, (line, name) in enumerate(zip(lines, names, strict=True), start=1):
+        found, change = line.onset, line.change
+        row = {"number": number, "line": name, "key": line.key, "first": line.values[0], "last": line.values[-1],
+               "change": change.value, "change_low": change.low, "change_high": change.high,
+               "certain": line.is_certain}  # fmt: skip
+        if found is not None:
+            row |= {
+                "after": line.steps[found.place - 1], "onset": line.steps[found.place],
+                "low": line.steps[found.earliest - 1], "high": line.steps[found.latest],
+            }  # fmt: skip
+        rows.append(row)
+    places = ["after", "onset", "low", "high"]
+    columns = ["number", "line", "key", "first", "last", "change", "change_low", "change_high", "certain", *places]
+    ends = dict.fromkeys(("change_low", "change_high"), float)
+    return pd.DataFrame(rows, columns=columns).astype({**ends, **dict.fromkeys(places, "Int64"), "certain": bool})
+
+
+def _notes(lines: Sequence[Line], answers: Sequence[Result], names: Sequence[str]) -> list[str]:
+    unsure = [name for line, name in zip(lines, names, strict=True) if line.draws is None]
+    notes = [
+        f"numbers are followed over {len(answers)} answers on the same texts; {len(lines)} lines are each tested at "
+        "5% for a change, not corrected for how many they are"
+    ]
+    if unsure:
+        few = ", ".join(unsure[:6]) + (f" and {len(unsure) - 6} more" if len(unsure) > 6 else "")
+        notes.append(
+            f"no onset is told of {few}: these are counts, or the largest of many, or their range holds more than "
+            "other texts would change, or a checkpoint lacks them, or its answer is older than this question"
+        )
+    return [*notes, *dict.fromkeys(note for one in answers for note in one.notes)]
+
+
+def _line_figures(lines: pd.DataFrame) -> list[Figure]:
+    """One for each unit: what has another unit has another scale."""
+    figures = []
+    for place, unit in enumerate(lines["unit"].unique()):
+        some = lines[lines["unit"] == unit]["line"].nunique()
+        own = unit == "" or some > _IN_ONE  # what has no unit is counted, or a mixture
+        figures.append(
+            Figure(
+                "lines", "lines", x="step", y="value", low="low", high="high", where={"unit": unit},
+                **({"facet": "line"} if own else {"color": "line"}),
+                title=f"Over the steps of the training{f' ({unit})' if unit else ''}",
+                caption="What is found of each checkpoint on the same texts, with its 95% interval.",
+                labels=_LABELS | {"value": unit}, key=f"lines_{place}" if place else "lines",
+            )
+        )  # fmt: skip
+    return figures
+
+
+def _onset_figure(onsets: pd.DataFrame) -> list[Figure]:
+    if onsets["onset"].isna().all():
+        return []
+    return [
+        Figure(
+            "intervals", "onsets", x="onset", y="line", low="low", high="high", where={"certain": True},
+            title="When each got to where it ended",
+            caption="The first checkpoint from which on a number stays within a tenth of its change of its last "
+            "value, and between which checkpoints that is for certain (95%); only of what changed for certain.",
+            labels=_LABELS | {"onset": "step"}, key="onsets",
+        )
+    ]  # fmt: skip
+
+
+def _followed_figure(followed: Followed) -> Figure:
+    what, table = followed.what, followed.table
+    ends = {"low": what.low, "high": what.high} if {what.low, what.high} <= {*table} else {}
+    about = {"title": f"Over the steps: {what.label}", "labels": _LABELS | {what.value: what.label}}
+    if "head" in what.by:
+        return Figure(
+            "heatmap", followed.name, x="head", y="layer", value=what.value, facet="step", key=followed.name,
+            caption="Each head at each step.", **about, **ends,
+        )  # fmt: skip
+    more = [name for name in (*what.by, "to") if name != "layer" and name in table]
+    return Figure(
+        "lines", followed.name, x="step", y=what.value, facet="layer" if "layer" in what.by else None,
+        color=more[0] if more else None, key=followed.name,
+        caption="Each layer over the steps of the training, with its 95% interval where it has one.", **about, **ends,
+    )  # fmt: skip
+
+
+def sentence(result: Result) -> Statement | None:
+    onsets, question = result.tables["onsets"], result.subject["question"]
+    certain = onsets[onsets["certain"]]
+    steps = result.tables["lines"]["step"]
+    tested = int(onsets["change_low"].notna().sum())
+    told = (
+        f"From step {steps.min():,} to step {steps.max():,}, {len(certain)} of {tested} numbers of {question} that "
+        "can be tested changed for certain"
+    )
+    known = certain.dropna(subset=["onset"]).sort_values(["onset", "high"], kind="stable")
+    if len(known):
+        first, last = known.iloc[0], known.iloc[-1]
+        told += f"; first {_told(first)}" + (f", last {_told(last)}" if len(known) > 1 else "")
+    return Statement(f"{told}.", float(len(certain)), lambda count: f"{count:.0f}")
+
+
+def _told(row: pd.Series) -> str:
+    return (
+        f"{row['line']} got to where it ended, between steps {row['after']:,} and {row['onset']:,} (95%: "
+        f"{row['low']:,} to {row['high']:,})"
+    )

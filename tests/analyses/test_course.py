@@ -1,0 +1,165 @@
+"""`course`: what is followed, what isn't, and a training in which one layer changes at one checkpoint."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bertscope
+from bertscope.core.errors import UserError
+from bertscope.core.model_record import ModelRecord
+from bertscope.core.number import Number
+from bertscope.core.registry import find
+from bertscope.core.result import Result
+from bertscope.core.store import Store
+from checkpoints import STEPS, jumping
+from device import on_cpu
+from toy import task_of
+
+course = find("course")
+
+
+def number(key: str, value: float, sure: bool = True, n: int = 50, **of: str) -> Number:
+    noise = 0.001 * np.random.default_rng(0).standard_normal(100)
+    draws = np.append(value, value + noise * (1 + value)) if sure else None
+    return Number(key, value, value - 0.01, value + 0.01, n, "share", of=of, draws=draws)
+
+
+def answer(place: int, *numbers: Number, question: str = "errors", **more) -> Result:
+    record = ModelRecord(f"model{place}", f"model {place}", source=f"/run/checkpoint-{10 * place}")
+    about = {"models": {record.id: record}, "subject": {"task": "reviews"}} | more
+    return find(question).result(headline=list(numbers), **about)
+
+
+def onsets(result: Result) -> dict[str, tuple]:
+    rows = result.tables["onsets"]
+    return {row.line: (row.after, row.onset, row.low, row.high) for row in rows[rows["certain"]].itertuples()}
+
+
+def test_each_number_is_a_line_with_its_onset():
+    values = [0.5, 0.5, 0.9, 0.9]
+    found = course([answer(place, number("score", value), number("loss", 1.0)) for place, value in enumerate(values)])
+    assert list(found.tables["lines"]["step"]) == [0, 10, 20, 30] * 2, "steps are those of the folders' names"
+    assert list(found.tables["lines"].query("line == 'score'")["value"]) == values
+    assert onsets(found) == {"score": (10, 20, 10, 20)}
+    assert found["certain"].value == 1 and found["certain"].n == 2
+    told = found["onset"]
+    assert (told.value, told.low, told.high, told.of) == (20, 10, 20, {"line": "score"})
+    assert found["final_change"].value == pytest.approx(0.4)
+    assert found.subject == {"task": "reviews", "question": "errors", "checkpoints": "4"}
+    assert list(found.models) == ["model3"] and found.tables["checkpoints"]["model"][0] == "model0"
+    assert "score got to where it ended, between steps 10 and 20" in course.sentence(found).sentence
+    (follows,) = course.consequences(found)
+    assert "was done between steps 10 and 20 of 30" in follows.text and not follows.is_open
+
+
+def test_without_draws_or_with_other_examples_there_is_a_line_and_no_onset():
+    sure = [answer(at, number("score", at / 3, n=50 + at), number("brier", at / 3, sure=False)) for at in range(4)]
+    found = course(sure)
+    assert len(found.tables["lines"]) == 8 and onsets(found) == {} and found["certain"].n == 0
+    assert "no onset is told of score, Brier score (sum over classes)" in " ".join(found.notes)
+    (follows,) = course.consequences(found)
+    assert follows.is_open
+
+
+def test_what_never_moves_and_was_never_drawn_is_no_line():
+    found = course([answer(at, number("score", at / 3), number("chance", 0.5, sure=False)) for at in range(3)])
+    assert set(found.tables["lines"]["key"]) == {"score"}
+
+
+def test_what_is_picked_anew_at_each_step_is_one_line():
+    """The head that costs most is another one at each step; those of two kinds stay two lines."""
+    answers = [
+        answer(
+            at, number("most_loss_rise", at / 4, kind="head", unit=f"head:1.{at + 1}"),
+            number("most_loss_rise", at / 8, kind="mlp", unit="mlp:1"), question="ablate",
+        )
+        for at in range(3)
+    ]  # fmt: skip
+    lines = course(answers).tables["lines"]
+    assert list(lines.groupby("line", sort=False)["value"].agg(list)) == [[0, 0.25, 0.5], [0, 0.125, 0.25]]
+    assert list(lines["line"].unique()) == [
+        "largest rise of the loss without one head (whichever)",
+        "largest rise of the loss without one MLP (whichever)",
+    ]
+
+
+def test_what_is_compared_with_the_first_begins_as_the_same():
+    answers = [answer(at, number("cosine", 1 - at / 10), question="change") for at in (1, 2, 3)]
+    found = course(answers, steps=(0, 10, 20, 30))
+    lines = found.tables["lines"]
+    assert list(lines["step"]) == [0, 10, 20, 30] and list(lines["value"]) == [1.0, 0.9, 0.8, 0.7]
+    assert onsets(found)["cosine"][:2] == (20, 30)
+
+
+def test_similarity_has_a_line_to_either_end():
+    first = [answer(at, number("rsa_mean", 1 - at / 10), question="similarity") for at in (1, 2, 3)]
+    last = [answer(at, number("rsa_mean", 0.7 + at / 10), question="similarity") for at in (0, 1, 2)]
+    found = course(first, to_last=last, steps=(0, 10, 20, 30))
+    lines = (
+        found.tables["lines"].groupby("line", sort=False)["value"].agg(lambda values: [round(v, 9) for v in values])
+    )
+    assert dict(lines) == {
+        "RSA, mean, with the first": [1.0, 0.9, 0.8, 0.7], "RSA, mean, with the last": [0.7, 0.8, 0.9, 1.0],
+    }  # fmt: skip
+
+
+def test_tables_are_followed_by_layer_and_head():
+    def tables(at: int) -> dict[str, pd.DataFrame]:
+        layers = pd.DataFrame({"layer": [1, 2], "cosine": [1.0, 1 - at / 10], "cosine_low": 0.5, "cosine_high": 1.0})
+        return {"layers": layers}
+
+    answers = [answer(at, number("cosine", 1 - at / 10), question="change", tables=tables(at)) for at in (1, 2)]
+    found = course(answers, steps=(0, 10, 20))
+    followed = found.tables["layers_cosine"]
+    assert list(followed["step"]) == [10, 10, 20, 20] and list(followed["cosine"]) == [1.0, 0.9, 1.0, 0.8]
+    figure = next(one for one in found.figures if one.key == "layers_cosine")
+    assert (figure.x, figure.facet, figure.low) == ("step", "layer", "cosine_low")
+
+
+@pytest.mark.parametrize(
+    ("answers", "steps", "said"),
+    [
+        ([answer(0, question="errors"), answer(1, question="ablate")], (), "one question, not to errors and ablate"),
+        ([answer(0), answer(1, subject={"task": "other"})], (), "aren't of the same data and settings"),
+        ([answer(0), answer(1)], (1, 2, 3), "there are 3 steps for 2 answers"),
+        ([answer(0)], (), "two checkpoints or more"),
+        ([answer(0), answer(0)], (), "each higher than the one before"),
+        ([answer(0), answer(1)], (5, 5), "each higher than the one before"),
+        ([answer(0), answer(1, models={"x": ModelRecord("x", "mine")})], (), "mine doesn't say its step"),
+        ([answer(0, question="explain"), answer(1, question="explain")], (), "can't be followed over a series"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(answers, steps, said):
+    with pytest.raises(UserError, match=said):
+        course(answers, **({"steps": steps} if steps else {}))
+
+
+def test_draws_are_stored_with_their_numbers(tmp_path):
+    one = answer(0, number("score", 0.5), Number("chance", 0.5))
+    other = Result.load(one.save(tmp_path / "result"))
+    assert (other["score"].draws == one["score"].draws).all() and other["chance"].draws is None
+    assert other.equals(one) and "draws" not in (tmp_path / "result" / "result.json").read_text()
+
+
+@on_cpu
+def test_a_layer_that_changes_at_one_checkpoint_is_found(tiny, tmp_path, many):
+    """Layer 2 changes at the fifth checkpoint, of step 40, and nothing else ever does."""
+    folder = jumping(tiny, tmp_path / "run", layer=2, at=5)
+    last = bertscope.load(str(folder / "checkpoint-60"))
+    how = {"store": Store(tmp_path / "store")}
+    change = bertscope.change(bertscope.series(folder), many, repeats=100, **how)
+    found = onsets(change)
+    assert {found[line] for line in ("cosine", "divergence")} == {(30, 40, 30, 40)}
+    layers = change.tables["layers_cosine"]
+    moved = layers[layers["cosine"] < 0.999]
+    assert set(moved["step"]) == {40, 50, 60} and 1 not in set(moved["layer"]) and 2 in set(moved["layer"])
+
+    graft = bertscope.graft(bertscope.series(folder), task_of(many, last), units=("layer",), steps=3, **how)
+    shares = graft.tables["grafts_share"]
+    told = shares[shares["step"] >= 40].dropna(subset=["share"])
+    assert len(told) and np.allclose(told["share"], (told["layer"] == 2).astype(float), atol=1e-5)
+    assert shares[shares["step"] < 40]["share"].isna().all(), "before, there was nothing to have a share of"
+    assert onsets(graft)["loss of the tuned model"] == (30, 40, 30, 40)
+    assert STEPS[4] == 40
