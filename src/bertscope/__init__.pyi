@@ -73,7 +73,7 @@ from bertscope.study.run import run_study as run_study
 from bertscope.study.runner import run_steps as run_steps
 from bertscope.training.contrastive.question import ContrastiveConfig as ContrastiveConfig
 from bertscope.training.finetune.question import FinetuneConfig as FinetuneConfig
-from bertscope.training.loop import Trained
+from bertscope.training.history import Trained
 
 __version__: str
 __all__: list[str]
@@ -138,6 +138,9 @@ def read_task(
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
+    flip: float = 0.0,
+    flip_seed: int = 0,
+    fold: int | Sequence[int] = (),
 ) -> Task:
     """Read a task from `demo/NAME`, a name such as `glue/rte`, a file, a folder with train and dev files, or from
     rows in memory: a DataFrame, a list of dicts, a Dataset or a DatasetDict.
@@ -168,6 +171,9 @@ def read_task(
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
         at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
+        flip: Label this share of the training rows as something else, drawn at random: to see who finds them again.
+        flip_seed: With `flip`: decides which rows these are, and what they are labelled.
+        fold: Which of how many folds, such as (1, 5): that part of the training rows is held out, and is the test set.
     """
 
 def read_examples(
@@ -191,6 +197,9 @@ def read_examples(
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
+    flip: float = 0.0,
+    flip_seed: int = 0,
+    fold: int | Sequence[int] = (),
 ) -> Examples:
     """Read texts, with labels and annotation where the source has them; a list of texts, a Series or a Column is one
     too, and whatever `read_task` takes. `limit` draws that many at random.
@@ -217,6 +226,9 @@ def read_examples(
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
         at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
+        flip: Label this share of the training rows as something else, drawn at random: to see who finds them again.
+        flip_seed: With `flip`: decides which rows these are, and what they are labelled.
+        fold: Which of how many folds, such as (1, 5): that part of the training rows is held out, and is the test set.
     """
 
 def read_pairs(
@@ -690,7 +702,8 @@ def contrastive(
     least_score: float | None = None,
     sentences: bool = False,
     positives: Literal['true', 'shuffled'] = 'true',
-    keep: Literal['last', 'best'] = 'last',
+    keep: Literal['last', 'best'] | int = 'last',
+    keep_spacing: Literal['even', 'logarithmic'] = 'even',
     seed: int = 0,
     text: str | None = None,
     text_pair: str | None = None,
@@ -730,7 +743,8 @@ def contrastive(
         least_score: Pairs of a task with scores: the least score of two texts that mean the same; by default four fifths of the highest.
         sentences: Unsupervised: split texts into sentences.
         positives: shuffled: each text's positive is that of another: the control for what any training does.
-        keep: Which epoch's weights to keep: the last, or the best by the validation score.
+        keep: Which epoch's weights to keep: the last, or the best by the validation score; or a number of checkpoints along the training, as for finetune.
+        keep_spacing: Of so many checkpoints: even, or logarithmic.
         seed: Decides the projection's first weights, the order, dropout, and how positives are shuffled.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
@@ -1057,7 +1071,8 @@ def finetune(
     class_weights: Literal['none', 'balanced'] = 'none',
     clip: float = 1.0,
     init: Literal['pretrained', 'random'] = 'pretrained',
-    keep: Literal['last', 'best'] = 'last',
+    keep: Literal['last', 'best'] | int = 'last',
+    keep_spacing: Literal['even', 'logarithmic'] = 'even',
     patience: int | None = None,
     without: str = '',
     classifier: Literal['linear', 'relu'] = 'linear',
@@ -1092,8 +1107,11 @@ def finetune(
     whole of it is trained on the task's training set; what guesses masked words, and an encoder whose vectors are
     trained, are taken as they are. The validation set is scored after each epoch and the test set before and after.
     Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and a training
-    that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs` has the
-    tuned model's outputs for the test set, its table `rows` what is predicted of each row before and after.
+    that was killed goes on from its last epoch (`resume=False` starts over); with `keep=10` so many checkpoints
+    along the training lie in it, each a folder of that kind. The result's array `outputs` has the tuned model's
+    outputs for the test set, its table `rows` what is predicted of each row before and after. Where rows have one
+    label, `row_p` is the probability that each training row's label had in each epoch, and from 5 epochs on there is
+    a map of them.
 
     Args:
         recipe: Epochs, learning rate and warm-up where they aren't given. auto: 3e-4 under 384 hidden units, 1e-4 under 768, else 2e-5, after a warm-up of 10%, for 3 epochs (4 under 384) or as many as make 300 steps, at most 25; paper: 3 epochs, 2e-5 and none, as for bert-base; pocket: 4 epochs, 3e-4 and 10%.
@@ -1106,7 +1124,8 @@ def finetune(
         class_weights: balanced: in the loss a rare label counts for more, as many times as it is rarer than if all were equally frequent. For one label a text or a word.
         clip: The largest gradient norm.
         init: random: draw all weights anew, as a control for what pre-training gave.
-        keep: Which epoch's weights to keep: the last, or the best on the validation set.
+        keep: Which epoch's weights to keep: the last, or the best on the validation set. A number: beside the last epoch's so many checkpoints along the training, its start and its end among them: folders `checkpoint-STEP` in the model's, each a whole model.
+        keep_spacing: Of so many checkpoints: even: equally many steps apart; logarithmic: the closer, the earlier, from the first step on.
         patience: Early stopping: end after so many epochs in a row that are no better on the validation set than the best, whose weights are kept.
         without: Layers left out before the training: `12`, `11-12`, `3,7-9`.
         classifier: linear: the family's own; relu: its last linear layer becomes two, with 50 hidden units and a ReLU between them.

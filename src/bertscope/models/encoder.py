@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
-from bertscope.core.folders import whole_folder
+from bertscope.core.folders import linked_folder, whole_folder
 from bertscope.core.model_record import ModelRecord, Origin
 from bertscope.core.output import Output
 from bertscope.core.predictions import Predictions
@@ -273,10 +273,13 @@ class Encoder:
             return examples
         return replace(examples, label=right_pieces(self.tokenizer, examples, self.max_length))
 
-    def save(self, folder: str | Path) -> Path:
-        """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced."""
+    def save(self, folder: str | Path, within: Mapping[str, Path] | None = None) -> Path:
+        """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced. Folders of ours
+        come with it, by the names that they have `within` it."""
         folder = Path(folder)
         with whole_folder(folder, KIND) as scratch, quiet_library():
+            for name, other in (within or {}).items():
+                linked_folder(other, scratch / name)
             config = self.model.config
             config.bertscope = {"name": self.name} | notes_in(config)
             if self.base and origin_in(config) is None:
