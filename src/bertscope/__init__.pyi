@@ -50,6 +50,7 @@ from bertscope.experiments.bias.question import BiasConfig as BiasConfig
 from bertscope.experiments.contrast.question import ContrastConfig as ContrastConfig
 from bertscope.experiments.freeze.question import FreezeConfig as FreezeConfig
 from bertscope.experiments.lottery.question import LotteryConfig as LotteryConfig
+from bertscope.experiments.mislabelled.question import MislabelledConfig as MislabelledConfig
 from bertscope.experiments.overlap.question import OverlapConfig
 from bertscope.experiments.prune.measure import Pruned
 from bertscope.experiments.prune.question import PruneConfig as PruneConfig
@@ -74,6 +75,7 @@ from bertscope.study.runner import run_steps as run_steps
 from bertscope.training.contrastive.question import ContrastiveConfig as ContrastiveConfig
 from bertscope.training.finetune.question import FinetuneConfig as FinetuneConfig
 from bertscope.training.history import Trained
+from bertscope.training.watching import Watch as Watch
 
 __version__: str
 __all__: list[str]
@@ -1568,6 +1570,69 @@ def minimal_pairs(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+    """
+
+def mislabelled(
+    base: ModelLike,
+    task: DataLike,
+    config: MislabelledConfig | None = None,
+    *,
+    folds: int = 5,
+    flip: float = 0.05,
+    seed: int = 0,
+    recipe: Literal['auto', 'paper', 'pocket'] = 'auto',
+    epochs: int = 5,
+    learning_rate: float | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """Which training labels may be wrong?
+
+    Each training row's label is judged by a training that hasn't seen it (K folds). A label is doubted where
+    another one has its usual probability, or more, and is the likeliest of those that have (confident learning). To
+    see what that is worth, the same is done with 5% of the labels exchanged at random: how many of these are found,
+    at which precision, beside what drawing as many rows of each label at random would find. Where that is no more than
+    chance, no label is doubted. Beside it, the mean p(label) while a row is trained on, which costs one training.
+
+    Args:
+        folds: In how many parts the training rows are divided; what is said of a part comes from a training on the others.
+        flip: The share of the training labels that are exchanged on purpose, to see how many of them are found.
+        seed: Decides the trainings, and which labels are exchanged.
+        recipe: How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune.
+        epochs: How often the training set is gone through; a row's course over epochs needs 5 or more.
+        learning_rate: The highest learning rate; by default what the recipe says.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
     """
 
 def overlap(

@@ -44,6 +44,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.project", "How do a sentence's tokens travel through the layers?", "layers"),
     Entry("bertscope.analyses.geometry", "Is the space a cone, and how contextual are its words?", "layers"),
     Entry("bertscope.experiments.bias", "What does a gap in the training data do?", "training"),
+    Entry("bertscope.experiments.mislabelled", "Which training labels may be wrong?", "training"),
     Entry("bertscope.experiments.scratch.untuned", "Answer the test texts before any training."),
     Entry("bertscope.experiments.bias.swap", "Answer the test texts with words exchanged."),
     Entry("bertscope.experiments.contrast", "Does contrastive training open the cone?", "training"),

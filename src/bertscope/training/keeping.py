@@ -17,6 +17,7 @@ import torch
 
 from bertscope.core import seal
 from bertscope.core.errors import FullDiskError, UserError
+from bertscope.core.model_record import Origin
 from bertscope.models.config_notes import notes_in, origin_in, origin_note
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import KIND
@@ -93,7 +94,7 @@ class Keeping:
         if self._encoder.device.type == "cuda":
             torch.cuda.synchronize(self._encoder.device)
         started = time.perf_counter()
-        with self._objective.as_kept(), _as_checkpoint(self._encoder, step) as encoder:
+        with self._objective.as_kept(), as_checkpoint(self._encoder, step) as encoder:
             encoder.save(self._checkpoint.kept(step))
         history.kept.append(step)
         history.seconds -= time.perf_counter() - started
@@ -107,12 +108,16 @@ class Keeping:
 
 
 @contextmanager
-def _as_checkpoint(encoder: Encoder, step: int) -> Iterator[Encoder]:
-    """The encoder, called and recorded as what it is after so many steps, for the length of a block."""
-    config = encoder.model.config
-    before, origin, name = notes_in(config), origin_in(config), f"{encoder.name}, step {step:,}"
+def as_checkpoint(encoder: Encoder, step: int, origin: Origin | None = None) -> Iterator[Encoder]:
+    """The encoder, called and recorded as what it is after so many steps, for the length of a block; `origin` is how
+    it is made, where its config doesn't say it."""
+    config, name = encoder.model.config, f"{encoder.name}, step {step:,}"
+    noted, before, origin = hasattr(config, "bertscope"), notes_in(config), origin or origin_in(config)
     config.bertscope = before | {"name": name} | (origin_note(replace(origin, step=step)) if origin else {})
     try:
         yield replace(encoder, name=name)
     finally:
-        config.bertscope = before
+        if noted:
+            config.bertscope = before
+        else:
+            del config.bertscope

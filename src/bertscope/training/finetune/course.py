@@ -57,13 +57,17 @@ def course_table(ids: Sequence[str], p: np.ndarray, right: np.ndarray) -> pd.Dat
     most = np.argsort(-variability, kind="stable")[: len(variability) // 3]
     region = np.where(confidence >= 0.5, "easy", "hard").astype(object)
     region[most[variability[most] > 0]] = "ambiguous"
-    learnt = np.select([correctness == 0, correctness == 1], ["never", "always"], "sometimes")
     return pd.DataFrame(
         {
             "row": list(ids), "confidence": confidence.round(4), "variability": variability.round(4),
-            "correctness": correctness.round(4), "learnt": learnt, "region": region,
+            "correctness": correctness.round(4), "learnt": how_learnt(correctness), "region": region,
         }
     )  # fmt: skip
+
+
+def how_learnt(correctness: np.ndarray) -> np.ndarray:
+    """In how many epochs rows were predicted as labelled, of the share of them."""
+    return np.select([correctness == 0, correctness == 1], ["never", "always"], "sometimes")
 
 
 def _with_gold(task: Task, table: pd.DataFrame, at: np.ndarray) -> pd.DataFrame:
