@@ -37,7 +37,7 @@ def training(task: Task, outputs: np.ndarray, p: np.ndarray | None = None) -> Re
 
 
 def asked(task: Task, config: MislabelledConfig, knows) -> Result:
-    """The answer for trainings that say `knows(task, rows)` [row, label], shares of a text's rows that it hasn't seen."""
+    """The answer for trainings that say `knows(task, rows)` [row, label] of rows that they haven't seen."""
     inputs: dict[str, list[Result]] = {}
     for arm, labelled in (("", task), ("_flipped", with_flipped_labels(task, config.flip, config.seed))):
         shares = knows(labelled, np.arange(len(labelled.train)))

@@ -37,8 +37,8 @@ _SPACINGS = ("even", "logarithmic")
 class Watch(TrainerCallback):
     """Keeps checkpoints of a Trainer's model at chosen steps, and asks it questions as it goes.
 
-    questions   by name, `["patterns"]`, or with their settings, `{"patterns": {"limit": 200}, "errors": {"on": task}}`;
-                one that takes two models is asked of the model at the start and now
+    questions   by name, `["patterns"]`, or with settings, `{"patterns": {"limit": 200}, "errors": {"on": task}}`; one
+                that takes two models is asked of the model at the start and now
     on          what they read, where a question's settings don't say it
     every       ask after each so many steps, and at the start and the end; by default where checkpoints are kept
     keep        how many checkpoints, the start and the end among them, or after which steps
@@ -61,7 +61,7 @@ class Watch(TrainerCallback):
         check_known("spacing", spacing, _SPACINGS)
         if isinstance(questions, str):
             raise UserError(f"questions is {questions!r}; it takes several: questions=[{questions!r}]")
-        named = questions if isinstance(questions, Mapping) else dict.fromkeys(questions, {})
+        named = questions if isinstance(questions, Mapping) else {name: {} for name in questions}
         self._asked = [_Asked.of(name, dict(settings or {}), on) for name, settings in named.items()]
         if not self._asked and not keep:
             raise UserError("Watch keeps nothing and asks nothing; give keep=, or questions=")
@@ -207,6 +207,10 @@ def _unchanged(model: Any) -> Iterator[None]:
     wanted = [(weights, weights.requires_grad, weights.grad) for weights in model.parameters()]
     python, arrays = random.getstate(), np.random.get_state()
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
+    # Trainer switches it off, and no saved config says so: the model would be another than its own checkpoint.
+    cached = getattr(model.config, "use_cache", None)
+    if cached is not None:
+        model.config.use_cache = type(model.config)().use_cache
     try:
         with torch.random.fork_rng(devices=devices):
             for weights, _, _ in wanted:
@@ -215,6 +219,8 @@ def _unchanged(model: Any) -> Iterator[None]:
     finally:
         random.setstate(python)
         np.random.set_state(arrays)
+        if cached is not None:
+            model.config.use_cache = cached
         for module, training in modes:
             module.training = training
         for weights, needed, gradient in wanted:

@@ -76,8 +76,9 @@ mislabelled = Question(
     """Each training row's label is judged by a training that hasn't seen it (K folds). A label is doubted where
     another one has its usual probability, or more, and is the likeliest of those that have (confident learning). To
     see what that is worth, the same is done with 5% of the labels exchanged at random: how many of these are found,
-    at which precision, beside what drawing as many rows of each label at random would find. Where that is no more than
-    chance, no label is doubted. Beside it, the mean p(label) while a row is trained on, which costs one training.""",
+    at which precision, beside what drawing as many rows of each label at random would find. Where that is no more
+    than chance, no label is doubted. Beside it, the mean p(label) while a row is trained on: that costs one
+    training.""",
     config=MislabelledConfig,
     inputs={"whole": RESULTS, "whole_flipped": RESULTS, "folds": RESULTS, "folds_flipped": RESULTS, "task": TASK},
     given={"base": MODEL, "task": TASK},

@@ -120,8 +120,8 @@ def sentence(result: Result) -> Statement | None:
     else:
         said = (
             f"Of {int(row['exchanged']):,} labels exchanged on purpose {percent(found.value)} are found, at a "
-            f"precision of {percent(row['precision'])} ({percent(row['precision_by_chance'])} by chance); in the same "
-            f"way {doubted:,} of the data's own labels are doubted."
+            f"precision of {percent(row['precision'])} ({percent(row['precision_by_chance'])} by chance); in the "
+            f"same way {doubted:,} of the data's own labels are doubted."
         )
     return Statement(said, found.value, percent)
 
@@ -189,7 +189,7 @@ def _figures(share: float) -> list[Figure]:
         Figure(
             "intervals", "check", x="recall", y="detector", low="recall_low", high="recall_high", key="check",
             title="How many are found",
-            caption=f"The share of exchanged labels that is found, where a label is doubted by {DETECTORS['held_out']} "
+            caption=f"The share of exchanged labels found, where a label is doubted by {DETECTORS['held_out']} "
             "(another label has more than its usual probability), or in no epoch predicted as labelled while it is "
             "trained on; with Wilson's 95% interval.",
             labels={"recall": "share of exchanged labels found", "detector": "doubted by"},
