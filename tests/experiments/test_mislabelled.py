@@ -170,7 +170,7 @@ def test_labels_are_exchanged_and_folds_held_out_as_the_options_say():
 
 
 def test_mistakes():
-    with pytest.raises(UserError, match="flip is 0.6; give a share of the labels above 0, and 0.4 at most"):
+    with pytest.raises(UserError, match=r"flip is 0\.6; give a share of the labels above 0, and 0\.4 at most"):
         MislabelledConfig(flip=0.6)
     with pytest.raises(UserError, match="epochs is 4; it must be at least 5"):
         MislabelledConfig(epochs=4)
