@@ -41,6 +41,7 @@ _PUBLIC = {
     "bertscope.analyses.errors.question": "errors ErrorsConfig",
     "bertscope.analyses.explain.question": "explain ExplainConfig",
     "bertscope.analyses.features.question": "features FeaturesConfig",
+    "bertscope.analyses.forgetting.question": "forgetting ForgettingConfig",
     "bertscope.analyses.geometry.question": "geometry GeometryConfig",
     "bertscope.analyses.graft.question": "graft GraftConfig",
     "bertscope.analyses.importance.question": "importance ImportanceConfig",

@@ -16,6 +16,7 @@ from bertscope.analyses.erase.question import EraseConfig as EraseConfig
 from bertscope.analyses.errors.question import ErrorsConfig as ErrorsConfig
 from bertscope.analyses.explain.question import ExplainConfig as ExplainConfig
 from bertscope.analyses.features.question import FeaturesConfig as FeaturesConfig
+from bertscope.analyses.forgetting.question import ForgettingConfig as ForgettingConfig
 from bertscope.analyses.geometry.question import GeometryConfig as GeometryConfig
 from bertscope.analyses.graft.question import GraftConfig as GraftConfig
 from bertscope.analyses.importance.question import ImportanceConfig as ImportanceConfig
@@ -1157,6 +1158,74 @@ def finetune(
         resume: Whether to go on from what was left unfinished there.
     """
 
+def forgetting(
+    models: ModelLike | Sequence[ModelLike],
+    examples: DataLike,
+    config: ForgettingConfig | None = None,
+    *,
+    pairs: PairsLike | None = None,
+    task: DataLike | None = None,
+    probes: bool = True,
+    rank: int = 32,
+    words: int = 2000,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """What does fine-tuning forget on its way?
+
+    The first model is the base, with its masked-word head; the others are checkpoints of a fine-tuning of it, in
+    their order. Each guesses masked words of the texts by the base's head: as it is, where coordinates that drifted
+    count as lost, too, and after an affine map of its last states to the base's, fitted on other texts. Only what is
+    lost in spite of the map is forgotten. Beside it minimal pairs in the same two ways (`--pairs`), what probes find
+    of trees and parts of speech where the texts have them, and the score of the task that is learnt (`--task`): one
+    figure over the steps.
+
+    Args:
+        pairs: Minimal pairs to be told apart: demo/minimal, a file, BLiMP.
+        task: The task that is learnt: its score beside what is forgotten.
+        probes: Whether trees and parts of speech are probed, too, where the texts have them: most of the time goes there.
+        rank: Of the probe of trees.
+        words: Words that the probe of parts of speech is trained on, at most, and as many to test.
+        repeats: Bootstrap resamples of the texts behind each interval.
+        seed: Of the groups of texts, the probes and the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
+    """
+
 def freeze(
     base: ModelLike,
     task: DataLike,
@@ -1606,8 +1675,9 @@ def mislabelled(
     Each training row's label is judged by a training that hasn't seen it (K folds). A label is doubted where
     another one has its usual probability, or more, and is the likeliest of those that have (confident learning). To
     see what that is worth, the same is done with 5% of the labels exchanged at random: how many of these are found,
-    at which precision, beside what drawing as many rows of each label at random would find. Where that is no more than
-    chance, no label is doubted. Beside it, the mean p(label) while a row is trained on, which costs one training.
+    at which precision, beside what drawing as many rows of each label at random would find. Where that is no more
+    than chance, no label is doubted. Beside it, the mean p(label) while a row is trained on: that costs one
+    training.
 
     Args:
         folds: In how many parts the training rows are divided; what is said of a part comes from a training on the others.

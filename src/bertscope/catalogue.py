@@ -26,6 +26,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.errors", "Where does the model go wrong?", "rows"),
     Entry("bertscope.analyses.patch", "Which activation carries the difference between two texts?", "parts"),
     Entry("bertscope.analyses.minimal_pairs", "Is the good text of a pair the likelier one?", "rows"),
+    Entry("bertscope.analyses.forgetting", "What does fine-tuning forget on its way?", "layers"),
     Entry("bertscope.analyses.importance", "How important is each head and MLP, by gradient?", "parts"),
     Entry("bertscope.analyses.circuit", "How few parts do what the whole model does?", "parts"),
     Entry("bertscope.analyses.versus", "What does another model fix and break?", "rows"),

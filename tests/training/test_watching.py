@@ -148,7 +148,7 @@ def test_mistakes(made, tmp_path):
             bertscope.Watch(**how)
     watch = bertscope.Watch(keep=20, out=tmp_path / "kept")
     trainer.add_callback(watch)
-    with pytest.raises(UserError, match="follows no trainer; use watch.attach"):
+    with pytest.raises(UserError, match=r"follows no trainer; use watch\.attach"):
         trainer.train()
     trainer, _ = made()
     bertscope.Watch(keep=20, out=tmp_path / "kept").attach(trainer)
