@@ -23,7 +23,7 @@ QUICK = {"probes": False, "repeats": 100}
 
 @pytest.fixture(scope="module")
 def texts():
-    return read_examples("demo/corpus", limit=150)
+    return read_examples("demo/corpus", limit=250)
 
 
 def checkpoint(base: Encoder, step: int, change=None) -> Encoder:
@@ -38,7 +38,7 @@ def checkpoint(base: Encoder, step: int, change=None) -> Encoder:
 def drift(model) -> None:
     """An affine change of the last states, which loses nothing."""
     last = model.encoder.layer[-1].output.LayerNorm
-    last.weight.mul_(torch.linspace(-2, 3, len(last.weight)))
+    last.weight[::2].mul_(-2.0)
     last.bias.add_(1.0)
 
 

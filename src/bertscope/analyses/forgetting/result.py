@@ -126,7 +126,7 @@ def _figure(table: pd.DataFrame, task: Task | None) -> Figure:
         key="forgetting", title="What is learnt and what is lost",
         caption="Along the fine-tuning, from its first checkpoint to its last: masked words and minimal pairs by the "
         "base's masked-word head, as it is (coordinates that drifted count as lost) and after an affine map of the "
-        "last states to the base's, fitted on other texts (what is lost in spite of it is forgotten); what probes find "
-        f"in the best layer.{learnt} Bands: 95%, over texts, pairs or sentences.",
+        "last states to the base's, fitted on other texts (what is lost in spite of it is forgotten); what probes "
+        f"find in the best layer.{learnt} Bands: 95%, over texts, pairs or sentences.",
         labels={"shown": "steps + 1", "value": "share right", "way": "", "quantity": ""},
     )  # fmt: skip
