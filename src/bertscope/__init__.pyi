@@ -852,6 +852,7 @@ def errors(
     task: DataLike,
     config: ErrorsConfig | None = None,
     *,
+    training: ResultLike | None = None,
     words: bool = True,
     neighbours: int = 3,
     training_rows: int = 10000,
@@ -891,6 +892,7 @@ def errors(
     With --null: how often something is found where the rows' correctness is permuted; beside it the slices' differences in the same model with random weights.
 
     Args:
+        training: The folder of its training's result: how sure that was of the training rows that are most similar.
         words: Whether the slices of rows that have a word in common are tried, too: words in 2% to 50% of the texts.
         neighbours: How many training rows stand beside each row that are most like it by the last layer; 0 leaves them out, and saves a pass over the training rows.
         training_rows: Among how many training rows these are looked for at most.

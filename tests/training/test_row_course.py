@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from bertscope.analyses.errors.question import errors
+from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.training import loop
 from bertscope.training.finetune import course
@@ -126,3 +128,20 @@ def test_only_rows_with_one_label_are_followed(_pocket, kind):
         for rows in np.array_split(np.arange(12), 3):
             objective.loss(objective.batch(rows))
         assert objective.course.now[1].tolist() == [1.0] * 12 and (objective.course.now[0] > 1 / 3).all()
+
+
+def test_errors_says_how_the_most_similar_rows_were_learnt(tiny, tmp_path):
+    task = make_task()
+    trained = finetune(tiny, task, LONG)
+    quick = {"words": False, "repeats": 100, "permutations": 99, "neighbours": 2}
+    told = errors(trained.encoder, task, training=trained.result, **quick).tables["neighbours"]
+    course = dict(zip(task.train.ids, trained.result.arrays["row_p"].mean(0), strict=True))
+    assert told["p_trained"].tolist() == pytest.approx([course[one] for one in told["other"]], abs=1e-4)
+    assert "p_trained" not in errors(trained.encoder, task, **quick).tables["neighbours"]
+    folder = trained.result.save(tmp_path / "result")
+    stored = errors(trained.encoder, task, training=str(folder), store=tmp_path / "store", **quick)
+    assert stored.tables["neighbours"].equals(told)
+    with pytest.raises(UserError, match="the training read other rows than toy has"):
+        errors(trained.encoder, replace(task, train=task.train.take(range(50))), training=trained.result, **quick)
+    with pytest.raises(UserError, match="the result of errors doesn't say how its training rows fared"):
+        errors(trained.encoder, task, training=errors(trained.encoder, task, **quick), **quick)
