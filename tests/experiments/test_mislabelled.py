@@ -32,7 +32,7 @@ def planted(n: int, labels: int = 2, seed: int = 0) -> Task:
 def training(task: Task, outputs: np.ndarray, p: np.ndarray | None = None) -> Result:
     arrays = {"outputs": outputs}
     if p is not None:
-        arrays |= {"row_p": p, "row_right": (p > 0.5).astype(np.uint8)}
+        arrays |= {"row_probability": p, "row_right": (p > 0.5).astype(np.uint8)}
     return Result("finetune", 5, {}, arrays=arrays, provenance={"data": task.fingerprint})
 
 

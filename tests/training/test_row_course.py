@@ -11,12 +11,11 @@ import torch
 from bertscope.analyses.errors.question import errors
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
-from bertscope.training import loop
-from bertscope.training.finetune import course
-from bertscope.training.finetune.course import course_table
+from bertscope.training import loop, row_map
 from bertscope.training.finetune.question import finetune
 from bertscope.training.objective import Labelled
 from bertscope.training.row_course import FOLLOWED, RowCourse
+from bertscope.training.row_map import course_table
 from device import on_cpu
 from planted_kinds import PLANTED
 from recorders import Again, capturing
@@ -41,7 +40,7 @@ def test_p_is_what_the_step_had_before_it_learnt(tiny, monkeypatch):
 
     monkeypatch.setattr(loop.Training, "_step", spied)
     result = finetune(tiny, task, LONG).result
-    p, right = result.arrays["row_p"], result.arrays["row_right"]
+    p, right = result.arrays["row_probability"], result.arrays["row_right"]
     assert p.shape == right.shape == (5, len(task.train)) and p.dtype == np.float32
     for epoch, rows, shares in seen:
         gold = task.train.label[rows]
@@ -76,8 +75,9 @@ def test_recorded_steps_and_accumulated_ones_have_a_value_for_each_row(tiny, mon
     found = [finetune(tiny, task, replace(LONG, accumulate=several)).result.arrays for several in (1, 3)]
     assert recorder.recorded
     for arrays in found:
-        assert ((arrays["row_p"] > 0) & (arrays["row_p"] < 1)).all(), "each row once: what was tried was taken back"
-        assert ((arrays["row_p"] > 0.5) == arrays["row_right"].astype(bool)).all(), "two labels"
+        p = arrays["row_probability"]
+        assert ((p > 0) & (p < 1)).all(), "each row once: what was tried was taken back"
+        assert ((p > 0.5) == arrays["row_right"].astype(bool)).all(), "two labels"
 
 
 @on_cpu
@@ -90,7 +90,7 @@ def test_a_stopped_training_has_the_same_course(tiny, tmp_path, monkeypatch):
             finetune(tiny, task, LONG, out=tmp_path / "model")
     again = finetune(tiny, task, LONG, out=tmp_path / "model")
     assert same(again.encoder, whole.encoder) and again.result.equals(whole.result)
-    assert np.array_equal(again.result.arrays["row_p"], whole.result.arrays["row_p"])
+    assert np.array_equal(again.result.arrays["row_probability"], whole.result.arrays["row_probability"])
     assert Result.load(again.result.save(tmp_path / "result")).equals(whole.result)
 
 
@@ -111,10 +111,10 @@ def test_flipped_labels_are_the_ones_that_arent_learnt(pocket):
 
 def test_few_epochs_make_no_map_and_many_rows_are_drawn(tiny, monkeypatch):
     few = finetune(tiny, make_task(), replace(QUICK, epochs=4)).result
-    assert "training_rows" not in few.tables and few.arrays["row_p"].shape == (4, 60)
-    monkeypatch.setattr(course, "DRAWN", 10)
+    assert "training_rows" not in few.tables and few.arrays["row_probability"].shape == (4, 60)
+    monkeypatch.setattr(row_map, "DRAWN", 10)
     many = finetune(tiny, make_task(), LONG).result
-    assert len(many.tables["training_rows"]) == 10 and many.arrays["row_p"].shape == (5, 60)
+    assert len(many.tables["training_rows"]) == 10 and many.arrays["row_probability"].shape == (5, 60)
     assert "training_rows: 10 of 60, drawn by a hash of their ids" in many.notes
 
 
@@ -135,7 +135,7 @@ def test_errors_says_how_the_most_similar_rows_were_learnt(tiny, tmp_path):
     trained = finetune(tiny, task, LONG)
     quick = {"words": False, "repeats": 100, "permutations": 99, "neighbours": 2}
     told = errors(trained.encoder, task, training=trained.result, **quick).tables["neighbours"]
-    course = dict(zip(task.train.ids, trained.result.arrays["row_p"].mean(0), strict=True))
+    course = dict(zip(task.train.ids, trained.result.arrays["row_probability"].mean(0), strict=True))
     assert told["p_trained"].tolist() == pytest.approx([course[one] for one in told["other"]], abs=1e-4)
     assert "p_trained" not in errors(trained.encoder, task, **quick).tables["neighbours"]
     folder = trained.result.save(tmp_path / "result")

@@ -187,12 +187,12 @@ def neighbour_table(model: Encoder, task: Task, said: Answered, count: int, most
 
 def trained_p(training: Result, task: Task) -> dict[str, float]:
     """By its id, the mean over epochs of the probability that each training row's label had in a training."""
-    if training.question != "finetune" or "row_p" not in training.arrays:
+    if training.question != "finetune" or "row_probability" not in training.arrays:
         raise UserError(
             f"the result of {training.question} doesn't say how its training rows fared; give that of a finetune of "
             "rows with one label each"
         )
-    p = training.arrays["row_p"].mean(0, dtype=np.float64)
+    p = training.arrays["row_probability"].mean(0, dtype=np.float64)
     if training.provenance.get("data") != task.fingerprint or len(p) != len(task.train):
         raise UserError(f"the training read other rows than {task.name} has; give that of the same data and options")
     return dict(zip(task.train.ids, p.round(4).tolist(), strict=True))

@@ -46,7 +46,7 @@ def _judged(task: Task, folds: Sequence[Result], whole: Result, count: int) -> F
         decided = task.output.decisions(training.arrays["outputs"], label[rows])
         assert decided is not None
         shares[rows] = decided.shares
-    p, right = whole.arrays["row_p"], whole.arrays["row_right"]
+    p, right = whole.arrays["row_probability"], whole.arrays["row_right"]
     return Found(
         label, shares, confident_others(shares, label), p.mean(0, dtype=np.float64), p.std(0, dtype=np.float64),
         right.mean(0),

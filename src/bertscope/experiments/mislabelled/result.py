@@ -15,7 +15,7 @@ from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent
 from bertscope.data.task import Task
 from bertscope.experiments.mislabelled.question import DETECTORS, mislabelled
-from bertscope.training.finetune.course import how_learnt, texts
+from bertscope.training.row_map import how_learnt, texts
 
 LEVEL = 0.05
 """How likely as many finds may be by chance where labels are doubted at all."""

@@ -16,13 +16,13 @@ from bertscope.models.load import load
 from bertscope.models.surgery import without_layers
 from bertscope.training.advice import note
 from bertscope.training.checkpoint import Checkpoint
-from bertscope.training.finetune.course import tell_course
 from bertscope.training.finetune.question import ROWS, FinetuneConfig, check, finetune
 from bertscope.training.finetune.result import finetune_result, rows_table
 from bertscope.training.frozen import frozen
 from bertscope.training.history import Trained
 from bertscope.training.loop import train
 from bertscope.training.objective import Labelled
+from bertscope.training.row_map import tell_course
 from bertscope.training.task_kinds import with_task_head
 from bertscope.training.told import kept_outputs
 

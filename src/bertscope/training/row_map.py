@@ -1,8 +1,8 @@
 """What `finetune` tells of its training rows: how sure the model was of each one's label, epoch by epoch.
 
-    row_p, row_right     arrays [epoch, row], all of the training set's rows in their order
-    training_rows        a row's mean and spread of p(label) over epochs, and in how many its label was the likeliest
-    never_learnt         the rows whose label was the likeliest in no epoch
+    row_probability, row_right   arrays [epoch, row], all of the training set's rows in their order
+    training_rows                a row's mean and spread of p(label) over epochs, and how often it was the likeliest
+    never_learnt                 the rows whose label was the likeliest in no epoch
 
 A map of rows needs 5 epochs or more: of fewer, only the arrays are kept.
 """
@@ -31,10 +31,10 @@ _SEED = 0
 
 def tell_course(result: Result, task: Task, p: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> None:
     """Put into a training's result what became of each training row's label in each epoch [row]."""
-    result.arrays |= {"row_p": np.stack(p), "row_right": np.stack(right).astype(np.uint8)}
+    result.arrays |= {"row_probability": np.stack(p), "row_right": np.stack(right).astype(np.uint8)}
     if len(p) < ENOUGH_EPOCHS:
         return
-    whole = course_table(task.train.ids, result.arrays["row_p"], result.arrays["row_right"])
+    whole = course_table(task.train.ids, result.arrays["row_probability"], result.arrays["row_right"])
     drawn = np.sort(np.argsort(hashed(task.train.ids, _SEED), kind="stable")[:DRAWN])
     result.tables["training_rows"] = _with_gold(task, whole.iloc[drawn], drawn)
     lost = np.flatnonzero(whole["correctness"] == 0)
