@@ -163,8 +163,8 @@ finetune = Question(
     that was killed goes on from its last epoch (`resume=False` starts over); with `keep=10` so many checkpoints
     along the training lie in it, each a folder of that kind. The result's array `outputs` has the tuned model's
     outputs for the test set, its table `rows` what is predicted of each row before and after. Where rows have one
-    label, `row_probability` is the one that each training row's label had in each epoch, and from 5 epochs on there is
-    a map of them.""",
+    label, `row_probability` is the one that each training row's label had in each epoch, and from 5 epochs on there
+    is a map of them.""",
     config=FinetuneConfig,
     inputs={"base": MODEL, "task": TASK},
     scoring=Scoring(),
