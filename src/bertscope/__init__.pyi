@@ -1115,8 +1115,8 @@ def finetune(
     that was killed goes on from its last epoch (`resume=False` starts over); with `keep=10` so many checkpoints
     along the training lie in it, each a folder of that kind. The result's array `outputs` has the tuned model's
     outputs for the test set, its table `rows` what is predicted of each row before and after. Where rows have one
-    label, `row_probability` is the one that each training row's label had in each epoch, and from 5 epochs on there is
-    a map of them.
+    label, `row_probability` is the one that each training row's label had in each epoch, and from 5 epochs on there
+    is a map of them.
 
     Args:
         recipe: Epochs, learning rate and warm-up where they aren't given. auto: 3e-4 under 384 hidden units, 1e-4 under 768, else 2e-5, after a warm-up of 10%, for 3 epochs (4 under 384) or as many as make 300 steps, at most 25; paper: 3 epochs, 2e-5 and none, as for bert-base; pocket: 4 epochs, 3e-4 and 10%.

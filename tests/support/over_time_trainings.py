@@ -1,6 +1,6 @@
 """The trainings of docs/findings/over-time.md: `python tests/support/over_time_trainings.py TASK SEED DATA OUT`.
 
-One training of pocket with 12 checkpoints, logarithmically spaced, and what is found of each of them, as a table. TASK
+One training of pocket with 12 checkpoints, logarithmically spaced, and what is found of each, as a table. TASK
 is `sst2`, `mnli` or `ner`; DATA has a folder of each name, and EWT's `ewt-dev.conllu` and `ewt-test.conllu`. On a GPU
 15 run side by side in some six minutes; `kept` has the means over layers that `over_time_table.py` reads.
 """

@@ -19,7 +19,7 @@ from bertscope.training.row_map import how_learnt, texts
 
 LEVEL = 0.05
 """How likely as many finds may be by chance where labels are doubted at all."""
-_LISTED, _POINTS = 1000, 200
+_LISTED, _POINTS = 1000, 60
 """Rows of the list, and points of a curve, at most."""
 
 
