@@ -70,6 +70,7 @@ def test_what_drifted_comes_back_and_what_is_gone_does_not(_pocket, texts):
     assert not forgetting.consequences(result)[0].is_open
 
 
+@pytest.mark.slow
 def test_masked_pieces_are_those_of_the_task_and_so_is_the_base(_pocket, texts):
     """Against the masked-word task's own score of the base."""
     from bertscope.data.read import read_task

@@ -86,7 +86,7 @@ def test_who_reads_the_text_finds_all_and_doubts_the_ones_that_are_wrong(labels)
     assert told.text.startswith("2 training labels may be wrong") and not told.is_open
 
 
-@pytest.mark.parametrize("share", [0.5, 0.9])
+@pytest.mark.parametrize("share", [0.9, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_where_texts_say_nothing_nothing_is_claimed_beyond_chance(share):
     """200 draws of labels that nothing tells, balanced or not: as often certain as a sound test is."""
     certain = 0

@@ -65,7 +65,7 @@ def test_a_full_disk_is_told_before_the_first_step(tiny, tmp_path, monkeypatch):
 
 
 @on_cpu
-@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize("regression", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_checkpoints_are_the_models_of_those_steps(tiny, tmp_path, monkeypatch, regression):
     """Against weights that a spy copies after each step of the same training without any checkpoint."""
     task, after = make_task(regression), []
@@ -117,7 +117,7 @@ def test_recorded_steps_are_kept_too(tiny, tmp_path, monkeypatch):
 
 
 @on_cpu
-@pytest.mark.parametrize("epoch", [1, 3])
+@pytest.mark.parametrize("epoch", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_a_stopped_training_keeps_the_same_checkpoints(tiny, tmp_path, monkeypatch, epoch):
     task = make_task()
     finetune(tiny, task, KEPT, out=tmp_path / "whole")
@@ -158,6 +158,7 @@ def test_a_store_has_them_and_so_has_the_folder_of_the_user(tiny, tmp_path):
         assert load(folder / f"checkpoint-{steps[-1]}").fingerprint == trained.encoder.fingerprint
 
 
+@pytest.mark.slow
 def test_contrastive_trainings_keep_them_too(tiny, tmp_path):
     texts = [f"{text} {place}" for place, text in enumerate(make_task().train.text)]
     config = ContrastiveConfig(epochs=1, batch_size=8, keep=3)

@@ -130,6 +130,7 @@ def test_only_rows_with_one_label_are_followed(_pocket, kind):
         assert objective.course.now[1].tolist() == [1.0] * 12 and (objective.course.now[0] > 1 / 3).all()
 
 
+@pytest.mark.slow
 def test_errors_says_how_the_most_similar_rows_were_learnt(tiny, tmp_path):
     task = make_task()
     trained = finetune(tiny, task, LONG)
