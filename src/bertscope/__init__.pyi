@@ -17,6 +17,7 @@ from bertscope.analyses.erase.question import EraseConfig as EraseConfig
 from bertscope.analyses.errors.question import ErrorsConfig as ErrorsConfig
 from bertscope.analyses.explain.question import ExplainConfig as ExplainConfig
 from bertscope.analyses.features.question import FeaturesConfig as FeaturesConfig
+from bertscope.analyses.forgetting.question import ForgettingConfig as ForgettingConfig
 from bertscope.analyses.geometry.question import GeometryConfig as GeometryConfig
 from bertscope.analyses.graft.question import GraftConfig as GraftConfig
 from bertscope.analyses.importance.question import ImportanceConfig as ImportanceConfig
@@ -53,6 +54,7 @@ from bertscope.experiments.bias.question import BiasConfig as BiasConfig
 from bertscope.experiments.contrast.question import ContrastConfig as ContrastConfig
 from bertscope.experiments.freeze.question import FreezeConfig as FreezeConfig
 from bertscope.experiments.lottery.question import LotteryConfig as LotteryConfig
+from bertscope.experiments.mislabelled.question import MislabelledConfig as MislabelledConfig
 from bertscope.experiments.overlap.question import OverlapConfig
 from bertscope.experiments.prune.measure import Pruned
 from bertscope.experiments.prune.question import PruneConfig as PruneConfig
@@ -77,8 +79,9 @@ from bertscope.study.run import run_study as run_study
 from bertscope.study.runner import run_steps as run_steps
 from bertscope.training.contrastive.question import ContrastiveConfig as ContrastiveConfig
 from bertscope.training.finetune.question import FinetuneConfig as FinetuneConfig
-from bertscope.training.loop import Trained
+from bertscope.training.history import Trained
 from bertscope.training.pretrain.question import PretrainConfig as PretrainConfig
+from bertscope.training.watching import Watch as Watch
 
 __version__: str
 __all__: list[str]
@@ -143,6 +146,9 @@ def read_task(
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
+    flip: float = 0.0,
+    flip_seed: int = 0,
+    fold: int | Sequence[int] = (),
 ) -> Task:
     """Read a task from `demo/NAME`, a name such as `glue/rte`, a file, a folder with train and dev files, or from
     rows in memory: a DataFrame, a list of dicts, a Dataset or a DatasetDict.
@@ -173,6 +179,9 @@ def read_task(
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
         at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
+        flip: Label this share of the training rows as something else, drawn at random: to see who finds them again.
+        flip_seed: With `flip`: decides which rows these are, and what they are labelled.
+        fold: Which of how many folds, such as (1, 5): that part of the training rows is held out, and is the test set.
     """
 
 def read_examples(
@@ -196,6 +205,9 @@ def read_examples(
     seed: int = 0,
     without: str | Sequence[str] = (),
     at_random: int | None = None,
+    flip: float = 0.0,
+    flip_seed: int = 0,
+    fold: int | Sequence[int] = (),
 ) -> Examples:
     """Read texts, with labels and annotation where the source has them; a list of texts, a Series or a Column is one
     too, and whatever `read_task` takes. `limit` draws that many at random.
@@ -222,6 +234,9 @@ def read_examples(
         seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
         without: Leave the rows that mention one of these words out of train and validation.
         at_random: With `without`: leave out as many rows of each label as that would, but drawn with this seed.
+        flip: Label this share of the training rows as something else, drawn at random: to see who finds them again.
+        flip_seed: With `flip`: decides which rows these are, and what they are labelled.
+        fold: Which of how many folds, such as (1, 5): that part of the training rows is held out, and is the test set.
     """
 
 def read_pairs(
@@ -695,7 +710,8 @@ def contrastive(
     least_score: float | None = None,
     sentences: bool = False,
     positives: Literal['true', 'shuffled'] = 'true',
-    keep: Literal['last', 'best'] = 'last',
+    keep: Literal['last', 'best'] | int = 'last',
+    keep_spacing: Literal['even', 'logarithmic'] = 'even',
     seed: int = 0,
     text: str | None = None,
     text_pair: str | None = None,
@@ -735,7 +751,8 @@ def contrastive(
         least_score: Pairs of a task with scores: the least score of two texts that mean the same; by default four fifths of the highest.
         sentences: Unsupervised: split texts into sentences.
         positives: shuffled: each text's positive is that of another: the control for what any training does.
-        keep: Which epoch's weights to keep: the last, or the best by the validation score.
+        keep: Which epoch's weights to keep: the last, or the best by the validation score; or a number of checkpoints along the training, as for finetune.
+        keep_spacing: Of so many checkpoints: even, or logarithmic.
         seed: Decides the projection's first weights, the order, dropout, and how positives are shuffled.
         text: The column with the text; guessed from its name otherwise.
         text_pair: The column with the second text of a pair.
@@ -860,6 +877,7 @@ def errors(
     task: DataLike,
     config: ErrorsConfig | None = None,
     *,
+    training: ResultLike | None = None,
     words: bool = True,
     neighbours: int = 3,
     training_rows: int = 10000,
@@ -899,6 +917,7 @@ def errors(
     With --null: how often something is found where the rows' correctness is permuted; beside it the slices' differences in the same model with random weights.
 
     Args:
+        training: The folder of its training's result: how sure that was of the training rows that are most similar.
         words: Whether the slices of rows that have a word in common are tried, too: words in 2% to 50% of the texts.
         neighbours: How many training rows stand beside each row that are most like it by the last layer; 0 leaves them out, and saves a pass over the training rows.
         training_rows: Among how many training rows these are looked for at most.
@@ -1082,7 +1101,8 @@ def finetune(
     class_weights: Literal['none', 'balanced'] = 'none',
     clip: float = 1.0,
     init: Literal['pretrained', 'random'] = 'pretrained',
-    keep: Literal['last', 'best'] = 'last',
+    keep: Literal['last', 'best'] | int = 'last',
+    keep_spacing: Literal['even', 'logarithmic'] = 'even',
     patience: int | None = None,
     without: str = '',
     classifier: Literal['linear', 'relu'] = 'linear',
@@ -1117,8 +1137,11 @@ def finetune(
     whole of it is trained on the task's training set; what guesses masked words, and an encoder whose vectors are
     trained, are taken as they are. The validation set is scored after each epoch and the test set before and after.
     Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and a training
-    that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs` has the
-    tuned model's outputs for the test set, its table `rows` what is predicted of each row before and after.
+    that was killed goes on from its last epoch (`resume=False` starts over); with `keep=10` so many checkpoints
+    along the training lie in it, each a folder of that kind. The result's array `outputs` has the tuned model's
+    outputs for the test set, its table `rows` what is predicted of each row before and after. Where rows have one
+    label, `row_probability` is the one that each training row's label had in each epoch, and from 5 epochs on there
+    is a map of them.
 
     Args:
         recipe: Epochs, learning rate and warm-up where they aren't given. auto: 3e-4 under 384 hidden units, 1e-4 under 768, else 2e-5, after a warm-up of 10%, for 3 epochs (4 under 384) or as many as make 300 steps, at most 25; paper: 3 epochs, 2e-5 and none, as for bert-base; pocket: 4 epochs, 3e-4 and 10%.
@@ -1131,7 +1154,8 @@ def finetune(
         class_weights: balanced: in the loss a rare label counts for more, as many times as it is rarer than if all were equally frequent. For one label a text or a word.
         clip: The largest gradient norm.
         init: random: draw all weights anew, as a control for what pre-training gave.
-        keep: Which epoch's weights to keep: the last, or the best on the validation set.
+        keep: Which epoch's weights to keep: the last, or the best on the validation set. A number: beside the last epoch's so many checkpoints along the training, its start and its end among them: folders `checkpoint-STEP` in the model's, each a whole model.
+        keep_spacing: Of so many checkpoints: even: equally many steps apart; logarithmic: the closer, the earlier, from the first step on.
         patience: Early stopping: end after so many epochs in a row that are no better on the validation set than the best, whose weights are kept.
         without: Layers left out before the training: `12`, `11-12`, `3,7-9`.
         classifier: linear: the family's own; relu: its last linear layer becomes two, with 50 hidden units and a ReLU between them.
@@ -1159,6 +1183,74 @@ def finetune(
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         out: The folder to write to.
         resume: Whether to go on from what was left unfinished there.
+    """
+
+def forgetting(
+    models: ModelLike | Sequence[ModelLike],
+    examples: DataLike,
+    config: ForgettingConfig | None = None,
+    *,
+    pairs: PairsLike | None = None,
+    task: DataLike | None = None,
+    probes: bool = True,
+    rank: int = 32,
+    words: int = 2000,
+    repeats: int = 1000,
+    seed: int = 0,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+    base: str | Path | None = None,
+) -> Result:
+    """What does fine-tuning forget on its way?
+
+    The first model is the base, with its masked-word head; the others are checkpoints of a fine-tuning of it, in
+    their order. Each guesses masked words of the texts by the base's head: as it is, where coordinates that drifted
+    count as lost, too, and after an affine map of its last states to the base's, fitted on other texts. Only what is
+    lost in spite of the map is forgotten. Beside it minimal pairs in the same two ways (`--pairs`), what probes find
+    of trees and parts of speech where the texts have them, and the score of the task that is learnt (`--task`): one
+    figure over the steps.
+
+    Args:
+        pairs: Minimal pairs to be told apart: demo/minimal, a file, BLiMP.
+        task: The task that is learnt: its score beside what is forgotten.
+        probes: Whether trees and parts of speech are probed, too, where the texts have them: most of the time goes there.
+        rank: Of the probe of trees.
+        words: Words that the probe of parts of speech is trained on, at most, and as many to test.
+        repeats: Bootstrap resamples of the texts behind each interval.
+        seed: Of the groups of texts, the probes and the resampling.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
+        base: What models whose origin isn't recorded were fine-tuned from.
     """
 
 def freeze(
@@ -1638,6 +1730,70 @@ def minimal_pairs(
         store: The store in which the answer is looked for, and kept.
         tokenizer: Of a transformers model that doesn't say where its tokenizer is.
         base: What models whose origin isn't recorded were fine-tuned from.
+    """
+
+def mislabelled(
+    base: ModelLike,
+    task: DataLike,
+    config: MislabelledConfig | None = None,
+    *,
+    folds: int = 5,
+    flip: float = 0.05,
+    seed: int = 0,
+    recipe: Literal['auto', 'paper', 'pocket'] = 'auto',
+    epochs: int = 5,
+    learning_rate: float | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    choices: str | None = None,
+    several: str | None = None,
+    id: str | None = None,
+    kind: Literal['classification', 'regression', 'several', 'choices', 'spans', 'trees', 'tokens', 'masked', 'vectors'] | None = None,
+    slice: str | Sequence[str] = (),
+    limit: int | None = None,
+    root: str | Path | None = None,
+    skip_bad: bool = False,
+    metric: Literal['accuracy', 'f1', 'macro_f1', 'matthews', 'pearson', 'micro_f1', 'token_f1', 'exact_match', 'las', 'uas', 'las_no_punct', 'uas_no_punct', 'entity_f1', 'strict_entity_f1', 'entity_precision', 'entity_recall', 'word_accuracy'] | None = None,
+    windows: int = 0,
+    label_threshold: float | None = None,
+    data_seed: int = 0,
+    store: StoreLike | None = None,
+    tokenizer: TokenizerLike | None = None,
+) -> Result:
+    """Which training labels may be wrong?
+
+    Each training row's label is judged by a training that hasn't seen it (K folds). A label is doubted where
+    another one has its usual probability, or more, and is the likeliest of those that have (confident learning). To
+    see what that is worth, the same is done with 5% of the labels exchanged at random: how many of these are found,
+    at which precision, beside what drawing as many rows of each label at random would find. Where that is no more
+    than chance, no label is doubted. Beside it, the mean p(label) while a row is trained on: that costs one
+    training.
+
+    Args:
+        folds: In how many parts the training rows are divided; what is said of a part comes from a training on the others.
+        flip: The share of the training labels that are exchanged on purpose, to see how many of them are found.
+        seed: Decides the trainings, and which labels are exchanged.
+        recipe: How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune.
+        epochs: How often the training set is gone through; a row's course over epochs needs 5 or more.
+        learning_rate: The highest learning rate; by default what the recipe says.
+        text: The column with the text; guessed from its name otherwise.
+        text_pair: The column with the second text of a pair.
+        label: The column with the label or score; of several labels a text that have a column each: all of them, with commas between them.
+        choices: Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between.
+        several: What stands between the labels of a text that can have several, such as '|'; lists say it by themselves.
+        id: The column with what rows are called, each by another name; their file and line otherwise.
+        kind: What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which texts alone are read, and vectors one of scored pairs for models that embed texts.
+        slice: Further columns to read: `errors` and `versus` ask whether rows that have something in common there are another matter than the others.
+        limit: Use at most this many rows of each split.
+        root: The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise.
+        skip_bad: Leave out rows that can't be used, and count them, instead of stopping at the first.
+        metric: The metric that decides; the task's own otherwise.
+        windows: Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average what the model says of them; 0 truncates them.
+        label_threshold: Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise.
+        data_seed: Decides how one file is split, which rows a limit keeps, and what a demo language says.
+        store: The store in which the answer is looked for, and kept.
+        tokenizer: Of a transformers model that doesn't say where its tokenizer is.
     """
 
 def overlap(

@@ -33,7 +33,7 @@ def test_signatures_show_the_declared_options(function):
 def test_the_command_line_has_the_same_options_under_the_same_names(path):
     renamed = {"data_seed": "seed"}
     theirs = {renamed.get(field.name, field.name): field.default for field in fields(DataOptions)}
-    cuts = ("without", "at_random")  # `bias` makes them
+    cuts = ("without", "at_random", "flip", "flip_seed", "fold")  # `bias` and `mislabelled` make them
     assert theirs == {field.name: field.default for field in fields(TaskOptions) if field.name not in cuts}
     typed = DataOptions(data_seed=3, limit=2, skip_bad=True, root=None)
     assert task_root(path, **typed.given()).options == {"seed": 3, "limit": 2, "skip_bad": True}

@@ -88,8 +88,8 @@ def _table(arguments: list[Any]) -> str:
 
 def takes(hint: Any) -> str:
     """
-    >>> takes(int | None), takes(tuple[int, ...])
-    ('a number', 'a number; one or more')
+    >>> takes(int | None), takes(tuple[int, ...]), takes(Literal["last", "best"] | int)
+    ('a number', 'a number; one or more', '`last`, `best` or a number')
     """
     named = {int: "a number", float: "a number", str: "text", Path: "a path", bool: "nothing"}
     if hint in named:
@@ -99,6 +99,8 @@ def takes(hint: Any) -> str:
         return f"{takes(inner[0])}; one or more"
     if len(inner) == 1 and not isinstance(inner[0], str):
         return takes(inner[0])
+    if not all(isinstance(part, str) for part in inner):
+        return " or ".join(map(takes, inner))
     return ", ".join(f"`{choice}`" for choice in inner)
 
 

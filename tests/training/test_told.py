@@ -74,4 +74,4 @@ def test_scratch_has_the_untuned_and_the_blind_answer_of_the_models_too(tiny, ta
 def test_a_task_that_needs_no_model_keeps_nothing_more(tiny):
     task = toy.task()
     run = finetune(tiny, replace(task, train=task.train.take(range(32))), QUICK).result
-    assert set(run.arrays) == {"outputs"} and as_told(task, run) is task
+    assert set(run.arrays) == {"outputs", "row_probability", "row_right"} and as_told(task, run) is task

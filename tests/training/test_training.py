@@ -265,5 +265,5 @@ def test_checkpoints_hold_no_pickle(tiny, task, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         finetune(tiny, task, QUICK, out=tmp_path / "model")
     names = sorted(path.name for path in (tmp_path / "model.checkpoint").iterdir())
-    assert names == ["history.json", "optimizer.safetensors", "seal.json", "weights.safetensors"]
+    assert names == ["history.json", "optimizer.safetensors", "rows.safetensors", "seal.json", "weights.safetensors"]
     assert len(json.loads((tmp_path / "model.checkpoint" / "history.json").read_text())["epochs"]) == 2

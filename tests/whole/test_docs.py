@@ -49,7 +49,7 @@ def test_the_drift_test_sees_drift():
         "| `--batch-size` | a number | `32` | Examples per batch; a step has one, unless `accumulate` says more. |"
         in table
     )
-    assert "| `--keep` | `last`, `best` | `last` |" in table
+    assert "| `--keep` | `last`, `best` or a number | `last` |" in table
     assert "--store" not in table and "--store" in tables()[SHARED]
     assert takes(tuple[int, ...]) == "a number; one or more"
 

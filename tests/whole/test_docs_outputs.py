@@ -26,7 +26,7 @@ EVERY_KIND = (
 SCORING = [one for name in registry.QUESTIONS if (one := registry.find(name)).scoring]
 _WANTED = {
     "ablate", "bias", "check", "circuit", "erase", "errors", "explain", "finetune", "freeze", "graft", "importance",
-    "lottery", "prune", "readout", "redundancy", "scratch", "shrink", "truncate", "versus",
+    "lottery", "mislabelled", "prune", "readout", "redundancy", "scratch", "shrink", "truncate", "versus",
 }  # fmt: skip
 _INTRODUCTION = """\
 # Outputs

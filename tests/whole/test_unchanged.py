@@ -33,6 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "patch": {"repeats": 100, "permutations": 99, "null": True},
     "minimal-pairs": {"repeats": 100, "null": True},
     "masked-words": {"repeats": 100},
+    "forgetting": {"repeats": 100, "probes": False},
     "versus": {"repeats": 100, "permutations": 99},
     "explain": {"sample": 4},
     "importance": {"steps": 2, "random": 2},
@@ -89,8 +90,10 @@ def ask(name: str, kinds: dict[str, Any]) -> Step:
     for one in (*declared.inputs, *(["task"] if name == "erase" else [])):
         kind, many = declared.input(one).kind, declared.input(one).many
         inputs[f"{one}.0" if many else one] = ask("prune", kinds) if kind == "result" else kinds[kind]
-    if name in ("minimal-pairs", "masked-words"):  # which ask one that guesses words
+    if name in ("minimal-pairs", "masked-words", "forgetting"):  # which ask one that guesses words
         inputs["models.0"] = kinds["guesser"]
+    if name == "forgetting":  # of what was fine-tuned from it
+        inputs["models.1"] = kinds["guesser"]
     if name == "patch":  # which asks of texts that the model answers differently
         inputs["pairs"] = kinds["swapped"]
     return declared.step(inputs, declared.config(**SETTINGS[name]))

@@ -46,11 +46,13 @@ def check_known(what: str, words: str | Iterable[str], known: Collection[str]) -
 
 
 def check_choices(config: Any) -> None:
-    """Refuse a word that isn't among those that its field's annotation lists, whether it takes one or several."""
+    """Refuse a word that isn't among those that its field's annotation lists, whether it takes one or several, or a
+    number in the place of a word."""
     for name, hint in get_type_hints(type(config)).items():
-        for one in (hint, *get_args(hint)):  # `Literal[...]`, or a tuple of such
-            if get_origin(one) is Literal:
-                check_known(name.replace("_", "-"), getattr(config, name), get_args(one))
+        value = getattr(config, name)
+        for one in (hint, *get_args(hint)):  # `Literal[...]`, a tuple of such, or such or a number
+            if get_origin(one) is Literal and type(value) not in get_args(hint):
+                check_known(name.replace("_", "-"), value, get_args(one))
 
 
 def check_least(config: Any, **least: float) -> None:
@@ -107,12 +109,15 @@ def as_annotated(name: str, value: Any, hint: Any, spelled: Callable[[Any], str]
     >>> as_annotated("seeds", 3, tuple[int, ...]), as_annotated("share", 1, float)
     ((3,), 1.0)
     >>> as_annotated("epochs", None, int | None)
+    >>> as_annotated("keep", 10, Literal["last", "best"] | int), as_annotated("keep", "best", Literal["best"] | int)
+    (10, 'best')
     """
     inside, origin, spelled = get_args(hint), get_origin(hint), spelled or _as_spelled
     if origin in (Union, UnionType):
         if value is None and NoneType in inside:
             return None
-        return as_annotated(name, value, next(one for one in inside if one is not NoneType), spelled)
+        kinds = [one for one in inside if one is not NoneType]
+        return as_annotated(name, value, next((one for one in kinds if type(value) is one), kinds[0]), spelled)
     if origin is tuple:
         several = value if isinstance(value, list) else [value]
         return tuple(as_annotated(name, one, inside[0], spelled) for one in several)

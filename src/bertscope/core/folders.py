@@ -122,6 +122,19 @@ def move(folder: Path, target: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def linked_folder(folder: Path, target: Path) -> None:
+    """The same files in a new folder, which take no room of their own where the disk can do that: for files that are
+    never written to, only replaced."""
+    shutil.copytree(folder, target, copy_function=_link)
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another disk, or one without links
+        shutil.copy2(source, target)
+
+
 def remove(folder: Path, last: tuple[str, ...] = (seal.FILE,)) -> None:
     """Delete a folder of ours, and what it is known by `last`: what a kill leaves of it is still known as ours. Of a
     link only the link goes: what it leads to was put there by somebody."""

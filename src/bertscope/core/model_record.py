@@ -48,6 +48,8 @@ class Origin:
     frozen: str = ""
     removed: str = ""
     """Layers that were held still, or left out."""
+    step: int | None = None
+    """Of a checkpoint along a training: after how many of its steps. None: at its end."""
 
 
 @dataclass(frozen=True)
@@ -125,13 +127,14 @@ class ModelRecord:
 
     @property
     def place(self) -> str:
-        """What trainings share that differ by their seed alone: base, data and recipe; of what was made otherwise, or
-        isn't recorded, where it is found."""
+        """What trainings share that differ by their seed alone: base, data, recipe and step; of what was made
+        otherwise, or isn't recorded, where it is found."""
         origin = self.origin
         if not origin or not origin.base or not origin.data:
             return self.source or self.id
         recipe = {name: value for name, value in origin.recipe.items() if name != "seed"}
         made = [origin.by, origin.init, origin.base.content or origin.base.id or origin.base.source, origin.data.id]
+        made += [] if origin.step is None else [str(origin.step)]
         return digest_text(canonical_json([*made, recipe]))
 
 

@@ -113,7 +113,8 @@ class HeldTask(_Held, TaskSource):
     given: Task
 
     def __post_init__(self) -> None:
-        self.refuse_others(*CORPUS_OPTIONS, "metric", "label_threshold", "windows", "without", "at_random")
+        self.refuse_others(*CORPUS_OPTIONS, "metric", "label_threshold", "windows", "without", "at_random",
+                           "flip", "flip_seed", "fold")  # fmt: skip
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -78,6 +78,12 @@ class TaskOptions(ReadOptions):
     """Leave the rows that mention one of these words out of train and validation."""
     at_random: int | None = None
     """With `without`: leave out as many rows of each label as that would, but drawn with this seed."""
+    flip: float = 0.0
+    """Label this share of the training rows as something else, drawn at random: to see who finds them again."""
+    flip_seed: int = 0
+    """With `flip`: decides which rows these are, and what they are labelled."""
+    fold: tuple[int, ...] = ()
+    """Which of how many folds, such as (1, 5): that part of the training rows is held out, and is the test set."""
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
@@ -86,6 +92,10 @@ class TaskOptions(ReadOptions):
             raise UserError(f"seed is {self.seed}; give 0 or more")
         if self.at_random is not None and (self.at_random < 0 or not self.without):
             raise UserError(f"at_random is {self.at_random}; give a seed of 0 or more, and the words of `without`")
+        if not 0 <= self.flip < 1:
+            raise UserError(f"flip is {self.flip:g}; give a share of the training rows from 0 to below 1")
+        if self.fold and (len(self.fold) != 2 or not 1 <= self.fold[0] <= self.fold[1] or self.fold[1] < 2):
+            raise UserError(f"fold is {self.fold}; give which of how many, such as (1, 5)")
         if self.several is not None and (not self.several or self.several.isalnum()):
             raise UserError(f"several is {self.several!r}; give the sign that stands between labels, such as '|'")
         if self.windows < 0:
@@ -108,6 +118,11 @@ class TaskOptions(ReadOptions):
         defaults = asdict(type(self)())
         changed = {name: value for name, value in asdict(self).items() if value != defaults[name]}
         return changed | ({"root": str(self.root)} if self.root is not None else {})
+
+    @property
+    def changes_training(self) -> bool:
+        """Whether the training rows are others than the source has, beside a limit."""
+        return bool(self.without or self.flip or self.fold)
 
     def refuse(self, source: str, *names: str) -> None:
         """Refuse options that would say again, or otherwise, what the source says itself."""

@@ -37,7 +37,8 @@ _ROOM = 13
 
 def plainly(options: TaskOptions) -> TaskOptions:
     """How what a task is made of is read: all of it, as whatever it is by itself."""
-    return replace(options, kind=None, label=None, metric=None, limit=None, without=(), at_random=None)
+    return replace(options, kind=None, label=None, metric=None, limit=None, without=(), at_random=None,
+                   flip=0.0, flip_seed=0, fold=())  # fmt: skip
 
 
 @dataclass(frozen=True)

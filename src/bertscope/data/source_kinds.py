@@ -26,6 +26,7 @@ from bertscope.data.locate import plain_files
 from bertscope.data.options import COLUMNS, TaskOptions
 from bertscope.data.packed_files import files_of
 from bertscope.data.plain_files import digest_plain, explained
+from bertscope.data.relabelled import held_out_fold, with_flipped_labels
 from bertscope.data.relations import read_relations
 from bertscope.data.row_columns import by_split
 from bertscope.data.structured import StructuredKind, make_spans, read_structured, structured_files
@@ -85,10 +86,14 @@ class TaskSource(Source):
             few(part, task.kind, options) for part in (task.train, task.validation, task.test)
         )  # fmt: skip
         fewer = train is not task.train or validation is not task.validation
-        if fewer and not options.without:
+        if fewer and not options.changes_training:
             task = replace(task, taken_from=task.fingerprint)
         task = replace(task, train=train, validation=validation, test=test)
-        return noting_repeats(without_words(task, options.without, options.at_random) if options.without else task)
+        if options.without:
+            task = without_words(task, options.without, options.at_random)
+        if options.flip:
+            task = with_flipped_labels(task, options.flip, options.flip_seed)
+        return noting_repeats(held_out_fold(task, *options.fold) if options.fold else task)
 
     def task_root(self) -> Root:
         with explained(self.name):

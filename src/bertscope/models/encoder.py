@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
-from bertscope.core.folders import whole_folder
+from bertscope.core.folders import linked_folder, whole_folder
 from bertscope.core.model_record import ModelRecord, Origin
 from bertscope.core.output import Output
 from bertscope.core.predictions import Predictions
@@ -275,11 +274,13 @@ class Encoder:
             return examples
         return replace(examples, label=right_pieces(self.tokenizer, examples, self.max_length))
 
-    def save(self, folder: str | Path, *, half: bool = False, inside: Mapping[str, Path] | None = None) -> Path:
+    def save(self, folder: str | Path, *, half: bool = False, within: Mapping[str, Path] | None = None) -> Path:
         """Write a plain Hugging Face folder, whole or not at all; an older model there is replaced. `half` writes
-        weights in half precision; folders that are to lie `inside` are copied there, under these names."""
+        weights in half precision; folders of ours come with it, by the names that they have `within` it."""
         folder = Path(folder)
         with whole_folder(folder, KIND) as scratch, quiet_library():
+            for name, other in (within or {}).items():
+                linked_folder(other, scratch / name)
             config = self.model.config
             config.bertscope = {"name": self.name} | notes_in(config)
             if self.base and origin_in(config) is None:
@@ -293,6 +294,4 @@ class Encoder:
                 how["state_dict"] = {name: held for name, held in whole if not name.startswith(beside)}
             (copy.deepcopy(self.model).half() if half else self.model).save_pretrained(scratch, **how)
             save_tokenizer(self.tokenizer, scratch)
-            for name, other in (inside or {}).items():
-                shutil.copytree(other, scratch / name)
         return folder

@@ -53,14 +53,20 @@ def last_states(encoder: Encoder, inputs: dict[str, Tensor], at: Tensor) -> Tens
 
 def log_p(head: Encoder, states: Tensor, right: Tensor) -> np.ndarray:
     """[row]: log p of the right pieces, by this model's masked-word head, of these states [row, d]."""
-    found = []
+    return judged(head, states, right)[0]
+
+
+def judged(head: Encoder, states: Tensor, right: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """[row] each: the same, and whether the right piece is the likeliest."""
+    found, hits = [], []
     size = max(1, _AT_ONCE // head.model.config.vocab_size)
     for some, pieces in zip(states.split(size), right.split(size), strict=True):
         with _given(head, some):
             # A head reads one token at a time: all are the tokens of one text to it.
             logits = at_least_single(guessed(head.model(input_ids=pieces[None]))[0])
         found.append((logits.gather(1, pieces[:, None])[:, 0] - logits.logsumexp(1)).double().cpu().numpy())
-    return np.concatenate(found)
+        hits.append((logits.argmax(1) == pieces).cpu().numpy())
+    return np.concatenate(found), np.concatenate(hits)
 
 
 @contextmanager

@@ -88,7 +88,11 @@ def _data_of(step: Step) -> set[tuple[str, str, bool]]:
     """Which data it reads: where it is, and what was left out of it; how many rows of it, or as what, is another
     matter."""
     return {
-        (root.source, str(root.options.get("without")), "at_random" in root.options)
+        (
+            root.source,
+            str([root.options.get(name) for name in ("without", "flip", "fold")]),
+            "at_random" in root.options,
+        )
         for root in lineage.data_read(step, but=(_WATCHED,))
     }
 
@@ -110,12 +114,18 @@ def _source(root: Root) -> str:
 
     >>> _source(Root("task", "/data/reviews.csv", "1", {"without": ["soup", "film"]}))
     'reviews.csv without soup or film'
+    >>> _source(Root("task", "/data/reviews.csv", "1", {"flip": 0.05, "fold": [2, 5]}))
+    'reviews.csv with 5% of labels flipped, fold 2 of 5'
     """
     source = root.source.partition("@")[0]
     named = Path(source).name if Path(source).is_absolute() else source
-    if not (words := root.options.get("without")):
-        return named
-    return f"{named} cut at random" if "at_random" in root.options else f"{named} without {in_brief(words)}"
+    if words := root.options.get("without"):
+        named += " cut at random" if "at_random" in root.options else f" without {in_brief(words)}"
+    if share := root.options.get("flip"):
+        named += f" with {100 * share:g}% of labels flipped"
+    if fold := root.options.get("fold"):
+        named += f", fold {fold[0]} of {fold[1]}"
+    return named
 
 
 def duration(seconds: float) -> str:

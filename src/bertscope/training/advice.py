@@ -78,7 +78,7 @@ def advice(result: Result) -> Advice:
     epochs, loss = result.tables["epochs"], _Loss(result.tables["steps"])
     assert settings.epochs and settings.learning_rate is not None and auto.epochs and auto.learning_rate
     ran, meant, rate = int(epochs["epoch"].max()), settings.epochs, settings.learning_rate
-    if settings.keep == "last" and (best := _best_before_the_end(epochs)):
+    if settings.keep != "best" and (best := _best_before_the_end(epochs)):
         seen = f"validation was best after epoch {best} of {ran}"
         return Advice(seen, "stop there", _flags(settings, keep="best"))
     longer = max(auto.epochs, meant)

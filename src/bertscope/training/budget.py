@@ -19,7 +19,7 @@ from bertscope.training.course import Stretch, warmed_up
 from bertscope.training.row_order import RowOrder
 
 if TYPE_CHECKING:
-    from bertscope.training.loop import History
+    from bertscope.training.history import History
 
 POINTS = 20  # of the learning curve, evenly spread; those at which checkpoints are kept are beside them
 FIRST_KEPT = 1 / 1000  # share of the budget after which the first of the checkpoints is kept that are spread by log

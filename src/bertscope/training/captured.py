@@ -183,7 +183,9 @@ class CapturedSteps:
     def _unchanged(self) -> Iterator[None]:
         """Whatever is tried inside the block: weights, moments, the generator and what was added up stay."""
         device = self._encoder.device
-        kept = [(tensor, tensor.clone()) for tensor in (self._sum, self._size, self._last)]
+        added_up = [self._sum, self._size, self._last]
+        added_up += [self._objective.row_course.now] if self._objective.row_course else []
+        kept = [(tensor, tensor.clone()) for tensor in added_up]
         kept += [(gradient, gradient.clone()) for gradient in self._gradients] if self._several else []
         had = {id(gradient) for gradient, _ in kept}
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):

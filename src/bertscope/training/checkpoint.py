@@ -7,7 +7,9 @@ depend on the seed and the number of the epoch alone.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +21,10 @@ from bertscope.core.errors import UserError
 from bertscope.core.folders import recover, refuse_foreign, remove, whole_folder
 from bertscope.core.seal import FILE as SEAL
 from bertscope.core.seal import refuse_damaged
+from bertscope.models.source import KIND
 
 if TYPE_CHECKING:
-    from bertscope.training.loop import History
+    from bertscope.training.history import History
 
 _MARKER = "history.json"
 _KIND = "checkpoint"
@@ -43,8 +46,17 @@ class Checkpoint:
     def exists(self) -> bool:
         return (self.folder / _MARKER).exists()
 
+    def kept(self, step: int) -> Path:
+        """Where the model after so many steps lies until the training ends: beside it."""
+        return self.folder.with_name(f"{self.folder.name}-{step}")
+
     def remove(self) -> None:
+        """Remove it, and what was kept along the training."""
         refuse_foreign(self.folder, _KIND)
+        for kept in self.folder.parent.glob(f"{escape(self.folder.name)}-*"):
+            if kept.name.removeprefix(f"{self.folder.name}-").isdecimal():
+                refuse_foreign(kept, KIND)
+                remove(kept)
         remove(self.folder)
 
     def save(
@@ -53,30 +65,35 @@ class Checkpoint:
         optimizer: torch.optim.Optimizer,
         history: History,
         recipe: str,
-        best: dict[str, torch.Tensor] | None = None,
+        beside: Mapping[str, Mapping[str, torch.Tensor] | None],
     ) -> None:
-        """Put this epoch in the place of the one before, in one step."""
+        """Put this epoch in the place of the one before, in one step; `beside` are further files, by their names."""
         with whole_folder(self.folder, _KIND) as scratch:
             save_file(_unshared(model.state_dict()), scratch / "weights.safetensors")
             save_file(_moments(model, optimizer), scratch / "optimizer.safetensors")
-            if best is not None:
-                save_file(_unshared(best), scratch / "best.safetensors")
+            for name, tensors in beside.items():
+                if tensors is not None:
+                    save_file(_unshared(tensors), scratch / f"{name}.safetensors")
             (scratch / _MARKER).write_text(json.dumps(asdict(history) | {"recipe": recipe}), encoding="utf-8")
 
     def restore(
         self, model: Any, optimizer: torch.optim.Optimizer, history: History, recipe: str
-    ) -> dict[str, torch.Tensor] | None:
-        """Fill model, optimiser and history with what was saved, and give the best weights back if there are any.
+    ) -> dict[str, dict[str, torch.Tensor]]:
+        """Fill model, optimiser and history with what was saved, and give the files back that lay beside.
 
         A checkpoint of another training is refused.
         """
         device = next(model.parameters()).device
-        best = self.folder / "best.safetensors"
         try:
             record = json.loads((self.folder / _MARKER).read_text(encoding="utf-8"))
             weights = load_file(self.folder / "weights.safetensors")
             moments = load_file(self.folder / "optimizer.safetensors", device=str(device))
-            best_weights = load_file(best, device=str(device)) if best.exists() else None
+            further = {path.stem: path for path in self.folder.glob("*.safetensors")}
+            beside = {
+                name: load_file(path, device=str(device))
+                for name, path in further.items()
+                if name not in ("weights", "optimizer")
+            }
         except (OSError, ValueError, SafetensorError) as error:
             raise UserError(f"the checkpoint {self.folder} is damaged ({error}); delete it and run again") from error
         if record.pop("recipe") != recipe:
@@ -90,10 +107,10 @@ class Checkpoint:
                 optimizer.state[parameter] = kept
         for name, value in record.items():
             setattr(history, name, value)
-        return best_weights
+        return beside
 
 
-def _unshared(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def _unshared(state: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Tied weights once: safetensors refuses tensors that share memory."""
     seen: set[int] = set()
     kept = {}

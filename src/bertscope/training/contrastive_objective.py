@@ -31,6 +31,7 @@ from bertscope.models.sentence_vectors import TextPool, pooled, sentence_vectors
 if TYPE_CHECKING:
     from bertscope.data.task import Task
     from bertscope.training.contrastive.question import ContrastiveConfig
+    from bertscope.training.row_course import RowCourse
 
 _ENDS = (0.025, 0.975)  # `core.intervals.ENDS` but for the last bit: stored curves stay as they are
 _SEED = 0  # of the dropout in views of held-out texts: the same in every epoch
@@ -68,6 +69,7 @@ class Contrastive:
     positive."""
 
     label = "fine-tuning"
+    row_course: RowCourse | None = None
 
     def __init__(
         self, encoder: Encoder, train: Sets, validation: Sets, config: ContrastiveConfig, sts: Task | None = None
@@ -150,6 +152,17 @@ class Contrastive:
         """The projection is for training alone."""
         if self.config.projection:
             del self.encoder.model.projection
+
+    @contextmanager
+    def as_kept(self) -> Iterator[None]:
+        model = self.encoder.model
+        projection = model.projection if self.config.projection else None
+        self.finish()
+        try:
+            yield
+        finally:
+            if projection is not None:
+                model.projection = projection
 
     def _tokenised(self, sets: Sets) -> list[Tokens]:
         return [tokenise_all(self.encoder.tokenizer, unnamed(column), self._length) for column in sets.columns]

@@ -13,7 +13,7 @@ from bertscope.core.bucketing import bucketed
 from bertscope.training.finetune.question import FinetuneConfig
 
 if TYPE_CHECKING:
-    from bertscope.training.loop import History
+    from bertscope.training.history import History
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.folders import refuse_foreign
 from bertscope.core.progress import Progress, progress
-from bertscope.core.result import Result
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import KIND
 from bertscope.training.captured import CapturedSteps
@@ -29,6 +27,8 @@ from bertscope.training.course import Course, Epochs
 from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.frozen import frozen, rest
 from bertscope.training.graphs import CudaGraphs, Recorder
+from bertscope.training.history import History
+from bertscope.training.keeping import Keeping
 from bertscope.training.memory import KeptForBackward
 from bertscope.training.objective import Objective
 from bertscope.training.optimizer import adamw
@@ -37,32 +37,6 @@ from bertscope.training.prefix import Prefix
 _POINTS_PER_EPOCH = 20  # of the loss curve
 _WIDE = 384  # hidden units from which half precision was measured to gain more than it may cost (docs/gpu.md)
 _UNTOLD = 16  # steps at least that a GPU has before anybody waits for their losses
-
-
-@dataclass
-class History:
-    """What happened so far: a row per epoch, a row per point of the loss curve."""
-
-    chance: float
-    epochs: list[dict[str, float]] = field(default_factory=list)
-    steps: list[dict[str, float]] = field(default_factory=list)
-    seconds: float = 0.0
-    best: int = 0
-    """The epoch with the highest score on validation."""
-    activations: int = 0
-    """Bytes that the largest step keeps for its backward pass, weights apart."""
-    peak: int = 0
-    """Bytes that were in use at once on a GPU, at most; 0 elsewhere."""
-    notes: list[str] = field(default_factory=list)
-    """What a reader must know of how it was done."""
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What a question that trains gives back."""
-
-    encoder: Encoder
-    result: Result
 
 
 def train(
@@ -89,14 +63,14 @@ def train(
         refuse_foreign(out, KIND)
     with frozen(encoder, settings.held) as settled:
         run = Training(encoder, objective, settings, out, settled if keep_prefix else 0, course, halves, closed)
-        if run.checkpoint and run.checkpoint.exists():
-            if resume:
-                run.best_weights = run.checkpoint.restore(encoder.model, run.optimizer, run.history, run.recipe)
-            else:
-                run.checkpoint.remove()
+        if run.checkpoint and resume and run.checkpoint.exists():
+            run.restore()
+        elif run.checkpoint:
+            run.checkpoint.remove()
+        run.keeping.need_room(run.steps_done)
         run.to_the_end()
     if out is not None:
-        encoder.save(out)
+        encoder.save(out, within=run.keeping.folders())
     return run.history
 
 
@@ -127,6 +101,7 @@ class Training:
         self.checkpoint = None if out is None else Checkpoint.of(out)
         # What tells this training from another one that would write to the same place.
         self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, objective.fingerprint]))
+        self.keeping = Keeping(encoder, objective, settings, self.course.total or 0, self.checkpoint)
         self.best_weights: dict[str, Tensor] | None = None
         wanted = encoder.hidden_size >= _WIDE if halves is None else halves
         self.halves = on_gpu and wanted and torch.cuda.is_bf16_supported(False)
@@ -134,9 +109,23 @@ class Training:
         self._settled = 0 if settings.frozen_dropout else settled
         self._prefix: Prefix | None = None
 
+    @property
+    def steps_done(self) -> int:
+        return self.course.steps_done(self.history) if self.history.epochs else 0
+
+    def restore(self) -> None:
+        """Be as the training was after its last finished epoch."""
+        assert self.checkpoint is not None
+        beside = self.checkpoint.restore(self.model, self.optimizer, self.history, self.recipe)
+        self.best_weights = beside.get("best")
+        if self.objective.row_course:
+            self.objective.row_course.restore(beside["rows"])
+        self.keeping.refuse_lost(self.steps_done)
+
     def to_the_end(self) -> None:
         if not self.history.epochs:
             self._close_epoch(0, float("nan"))
+            self.keeping.after(0, self.history)
         if self.course.goes_on(self.history):
             self.prepare()
         with progress(self.objective.label, self.course.total) as bar, own_randomness(self.encoder.device):
@@ -193,6 +182,8 @@ class Training:
         self.model.train()
         if not self.settings.frozen_dropout:
             rest(self.model)
+        if rows := self.objective.row_course:
+            rows.begin()
         stretch = self.course.stretch(epoch, self.history, generator)
         losses, points = list[float](), 0
         every = max(1, stretch.count // _POINTS_PER_EPOCH)
@@ -205,6 +196,7 @@ class Training:
                 self.captured.step(parts, stretch.rate(place), weighed=weighed)
                 if place + 1 - len(losses) >= max(every, _UNTOLD) or place + 1 == stretch.count:
                     losses += self._told(step, epoch)
+            self.keeping.after(step + 1, self.history)
             for point in range(points, len(losses) // every):
                 mean = float(np.mean(losses[point * every : (point + 1) * every]))
                 self.history.steps.append({"step": stretch.first + (point + 1) * every, "loss": mean})
@@ -212,6 +204,8 @@ class Training:
             told = {"loss": f"{losses[-1]:.3f}"} if losses else {}
             bar.advance(1, **told, **self.course.time_left())
         self.model.eval()
+        if rows:
+            rows.close()
         return float(np.mean(losses))
 
     def capture(self, recorder: Recorder) -> CapturedSteps:
@@ -275,14 +269,16 @@ class Training:
         if self._closed is not None:
             self._closed(self.history)
         if self.checkpoint and epoch:
-            self.checkpoint.save(self.model, self.optimizer, self.history, self.recipe, self.best_weights)
+            rows = self.objective.row_course
+            beside = {"best": self.best_weights, "rows": rows.tensors() if rows else None}
+            self.checkpoint.save(self.model, self.optimizer, self.history, self.recipe, beside)
         return row
 
     def _give_up(self, loss: float, step: int, epoch: int) -> None:
         what = f"the loss became {loss}" if not math.isfinite(loss) else "the gradient became infinite"
         kept = ""
         if self.out and self.checkpoint and self.checkpoint.exists():
-            self.best_weights = self.checkpoint.restore(self.model, self.optimizer, self.history, self.recipe)
+            self.restore()
             self._finish()
             self.encoder.save(self.out)
             kept = f"; the weights after epoch {epoch - 1} are kept in {self.out}"

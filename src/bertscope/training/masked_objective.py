@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from bertscope.models.evaluating import evaluating
 from bertscope.models.new_vocabulary import continues_a_word, ends_a_sentence
 from bertscope.training.device_masking import Masked, Pieces, masked
 from bertscope.training.packed_text import PackedText
+from bertscope.training.row_course import RowCourse
 
 HELD_OUT_RATE = 0.15
 """Of the pieces of held-out text, whole words, whatever is masked in training: so trainings can be compared."""
@@ -52,6 +53,7 @@ class MaskedWords:
 
     label, metric = "pre-training", "accuracy"
     tokens: Any = None  # frozen layers, which would read them, there are none
+    row_course: RowCourse | None = None  # no row has a label
 
     def __init__(
         self,
@@ -159,6 +161,9 @@ class MaskedWords:
             block._compiled_call_impl = None
         for module in _dropouts(self.encoder.model):
             module.p = _LATER_DROPOUT
+
+    def as_kept(self) -> AbstractContextManager[None]:
+        return nullcontext()  # its weights are those that are trained
         if self._half:
             with torch.no_grad():
                 for parameter in self.encoder.model.parameters():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,6 +16,7 @@ from bertscope.models.batches import Filled, Shape, Tokens, fill_up
 from bertscope.models.encoder import Encoder
 from bertscope.models.outputs.kinds import model_output
 from bertscope.training.distill import Teacher
+from bertscope.training.row_course import FOLLOWED, RowCourse
 
 if TYPE_CHECKING:
     from bertscope.data.scored import Scores
@@ -34,6 +37,8 @@ class Objective(Protocol):
     """What tells this objective's data and settings from another's."""
     tokens: Tokens
     """The training set, as the model reads it."""
+    row_course: RowCourse | None
+    """Takes in how each row's label fares, step by step; None where rows have no label."""
 
     @property
     def lengths(self) -> np.ndarray:
@@ -61,6 +66,9 @@ class Objective(Protocol):
 
     def finish(self) -> None:
         """Make the trained model what is kept of it."""
+
+    def as_kept(self) -> AbstractContextManager[None]:
+        """A block in which the model is that already; after it, it can be trained on, and is the same to the bit."""
 
 
 class Labelled:
@@ -103,6 +111,8 @@ class Labelled:
         if self._asked.rows_stand_alone:  # each is a thing of its own: an example in one batch, its window in another
             self._rows = replace(self._rows, example=alone[:-1], truncated=np.zeros(len(self.tokens), bool))
         self.lengths = np.maximum.reduceat(self.tokens.lengths, self._starts[:-1])
+        followed = task.output.kind in FOLLOWED
+        self.row_course = RowCourse(len(task.train), encoder.device) if followed else None
         if teacher is not None:
             # Without dropout a regressor's scores lie off those it was trained for: they have a scale of their own.
             own = _Scale.of_scores(teacher.outputs) if self._scale.moves else self._scale
@@ -131,14 +141,16 @@ class Labelled:
         raw = self._asked.run(batch)
         totals, counts = self._asked.losses(raw, batch)
         weight = None if batch.filled is None else batch.filled.weight
+        if self.row_course is not None:
+            right = self._asked.answers(raw, batch) == batch.right
+            self.row_course.add(_things(batch), totals / counts, right, weight)
         if weight is not None:
             totals, counts = totals * weight, counts * weight
         size = counts.sum()
         loss = totals.sum() / size
         if self.teacher is None:
             return loss, size.detach()
-        things = torch.from_numpy(batch.examples).to(self._taught.device) if not batch.filled else batch.filled.things
-        taught = self._asked.taught(raw, self._taught[things], self.teacher.temperature, weight)
+        taught = self._asked.taught(raw, self._taught[_things(batch)], self.teacher.temperature, weight)
         return torch.lerp(loss, taught, self.teacher.weight), size.detach()
 
     def size(self, batch: RowBatch) -> float:
@@ -151,6 +163,14 @@ class Labelled:
 
     def finish(self) -> None:
         self._scale.fold_into(self.encoder.model)
+
+    def as_kept(self) -> AbstractContextManager[None]:
+        return self._scale.folded_into(self.encoder.model)
+
+
+def _things(batch: RowBatch) -> Tensor:
+    """[thing]: their numbers, on the device."""
+    return torch.from_numpy(batch.examples).to(batch.owner.device) if not batch.filled else batch.filled.things
 
 
 @dataclass(frozen=True)
@@ -187,7 +207,24 @@ class _Scale:
         """Make the model speak in the task's own units: its last linear layer takes up scale and mean."""
         if not self.moves:
             return
-        last = [module for module in model.modules() if isinstance(module, nn.Linear)][-1]
+        last = _last_linear(model)
         with torch.no_grad():
             last.weight.mul_(self.deviation)
             last.bias.mul_(self.deviation).add_(self.mean)
+
+    @contextmanager
+    def folded_into(self, model: Any) -> Iterator[None]:
+        """The same for the length of a block."""
+        held = list(_last_linear(model).parameters()) if self.moves else []
+        before = [(tensor, tensor.detach().clone()) for tensor in held]
+        self.fold_into(model)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for tensor, was in before:
+                    tensor.copy_(was)
+
+
+def _last_linear(model: Any) -> nn.Linear:
+    return [module for module in model.modules() if isinstance(module, nn.Linear)][-1]

@@ -18,6 +18,7 @@ from bertscope.analyses.errors.rows import (
     neighbour_table,
     row_slices_table,
     row_table,
+    trained_p,
 )
 from bertscope.analyses.tables import with_intervals
 from bertscope.core import null_panel
@@ -38,7 +39,8 @@ from bertscope.models.row_pass import row_pass
 _LISTED = 20  # of the slices of words that aren't found
 
 
-def measure(model: Encoder, task: Task, config: ErrorsConfig) -> Result:
+def measure(model: Encoder, task: Task, config: ErrorsConfig, training: Result | None = None) -> Result:
+    course = None if training is None else trained_p(training, task)
     task = task.asked_of(model)
     if not len(task.test):
         raise UserError(f"{task.name} has no test rows; give some")
@@ -56,6 +58,8 @@ def measure(model: Encoder, task: Task, config: ErrorsConfig) -> Result:
     if vectors:
         how = (config.neighbours, config.training_rows, config.rows)
         tables["neighbours"] = neighbour_table(model, task, said, *how)
+        if course is not None:
+            tables["neighbours"]["p_trained"] = tables["neighbours"]["other"].map(course)
     return errors_result(model, task, found, tables, config)
 
 

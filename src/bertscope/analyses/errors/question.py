@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bertscope.core.config import check_least
-from bertscope.core.question import MODEL, TASK, Question
+from bertscope.core.question import MODEL, TASK, Input, Question
 from bertscope.core.row_card import RowFact
 from bertscope.core.scoring import Scoring
 from bertscope.core.series import Followed, OverSteps
@@ -56,6 +56,12 @@ errors = Question(
     are most like them.""",
     config=ErrorsConfig,
     inputs={"model": MODEL, "task": TASK},
+    optional={
+        "training": Input(
+            "result",
+            flag="The folder of its training's result: how sure that was of the training rows that are most similar.",
+        )
+    },
     scoring=Scoring(
         lacks={
             "regression": _NO_RIGHT,
@@ -123,6 +129,10 @@ errors = Question(
             "p": "probability of what is predicted; of several decisions in a row, that of the least sure",
             "p_gold": "probability of what is right; of several decisions in a row, the lowest",
         },
+        "neighbours": {
+            "p_trained": "mean over epochs of the probability that the training row's label had while it was trained "
+            "on (--training)"
+        },
     },
     compared="the score",
     over_steps=OverSteps(
@@ -152,6 +162,10 @@ errors = Question(
         RowFact(
             "neighbours", "text", "most similar training rows", shown="list",
             beside={"gold": "label", "similarity": "cosine", "other": "row"},
+        ),
+        RowFact(
+            "neighbours", "p_trained", "p of their labels while they were trained on", shown="list",
+            beside={"other": "row", "gold": "label"},
         ),
     ),
 )  # fmt: skip

@@ -11,9 +11,11 @@ import pandas as pd
 
 from bertscope.analyses.errors.question import LONGEST, TOP
 from bertscope.core.decisions import Decisions
+from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed
 from bertscope.core.output import Output
+from bertscope.core.result import Result
 from bertscope.data.answers_in_words import gold_in_words, predicted_in_words
 from bertscope.data.row_slices import RowSlices
 from bertscope.data.task import Task
@@ -181,6 +183,19 @@ def neighbour_table(model: Encoder, task: Task, said: Answered, count: int, most
             "similarity": cosines.ravel().astype(np.float64),
         }
     )
+
+
+def trained_p(training: Result, task: Task) -> dict[str, float]:
+    """By its id, the mean over epochs of the probability that each training row's label had in a training."""
+    if training.question != "finetune" or "row_probability" not in training.arrays:
+        raise UserError(
+            f"the result of {training.question} doesn't say how its training rows fared; give that of a finetune of "
+            "rows with one label each"
+        )
+    p = training.arrays["row_probability"].mean(0, dtype=np.float64)
+    if training.provenance.get("data") != task.fingerprint or len(p) != len(task.train):
+        raise UserError(f"the training read other rows than {task.name} has; give that of the same data and options")
+    return dict(zip(task.train.ids, p.round(4).tolist(), strict=True))
 
 
 def row_slices_table(slices: RowSlices, examples: Examples, most: int) -> pd.DataFrame:

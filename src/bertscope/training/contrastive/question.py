@@ -66,8 +66,11 @@ class ContrastiveConfig(ContrastiveSettings):
 
     positives: Literal["true", "shuffled"] = "true"
     """shuffled: each text's positive is that of another: the control for what any training does."""
-    keep: Literal["last", "best"] = "last"
-    """Which epoch's weights to keep: the last, or the best by the validation score."""
+    keep: Literal["last", "best"] | int = "last"
+    """Which epoch's weights to keep: the last, or the best by the validation score; or a number of checkpoints along
+    the training, as for finetune."""
+    keep_spacing: Literal["even", "logarithmic"] = "even"
+    """Of so many checkpoints: even, or logarithmic."""
     seed: int = 0
     """Decides the projection's first weights, the order, dropout, and how positives are shuffled."""
 
@@ -82,7 +85,8 @@ class ContrastiveConfig(ContrastiveSettings):
         return FinetuneConfig(
             recipe="paper", epochs=(1 if alone else 3) if self.epochs is None else self.epochs,
             learning_rate=rate if self.learning_rate is None else self.learning_rate, warmup=0.0,
-            batch_size=self.batch_size, keep=self.keep, seed=self.seed,
+            batch_size=self.batch_size, keep=self.keep, keep_spacing=self.keep_spacing,
+            seed=self.seed,
         )  # fmt: skip
 
 

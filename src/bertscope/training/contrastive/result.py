@@ -15,7 +15,7 @@ from bertscope.training.contrastive.question import contrastive
 from bertscope.training.finetune.question import FinetuneConfig
 
 if TYPE_CHECKING:
-    from bertscope.training.loop import History
+    from bertscope.training.history import History
 
 
 def contrastive_result(
@@ -32,7 +32,8 @@ def contrastive_result(
         "the validation set's Spearman" if metric == "spearman" else "how often a held-out text finds its positive"
     )
     return contrastive.result(
-        tables={"epochs": epochs, "steps": pd.DataFrame(history.steps)},
+        tables={"epochs": epochs, "steps": pd.DataFrame(history.steps)}
+        | ({"checkpoints": pd.DataFrame(history.checkpoints)} if history.kept else {}),
         headline=[
             Number(name, float(row["score"]), float(row["low"]), float(row["high"]), unit=metric)
             for name, row in (("before", epochs.iloc[0]), ("after", epochs.iloc[kept]))

@@ -19,8 +19,10 @@ from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.finetune.question import ROWS, FinetuneConfig, check, finetune
 from bertscope.training.finetune.result import finetune_result, rows_table
 from bertscope.training.frozen import frozen
-from bertscope.training.loop import Trained, train
+from bertscope.training.history import Trained
+from bertscope.training.loop import train
 from bertscope.training.objective import Labelled
+from bertscope.training.row_map import tell_course
 from bertscope.training.task_kinds import with_task_head
 from bertscope.training.told import kept_outputs
 
@@ -55,6 +57,8 @@ def measure(
     result.provenance["auto"] = to_json(replace(config, **_OPEN).settled(base.hidden_size, len(task.train)))
     result.arrays |= kept_outputs(task, tuned, predictions)
     result.tables["rows"] = rows_table((untuned, said_before), (tuned, predictions))
+    if objective.row_course and objective.row_course.p:
+        tell_course(result, objective.task, objective.row_course.p, objective.row_course.right)
     result.notes += [note for note in tuned.notes if note not in objective.task.notes]
     result.notes += [*objective.notes, *history.notes]
     if len(tuned.test) > ROWS:

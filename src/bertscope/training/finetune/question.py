@@ -45,8 +45,13 @@ class FinetuneConfig:
     """The largest gradient norm."""
     init: Literal["pretrained", "random"] = "pretrained"
     """random: draw all weights anew, as a control for what pre-training gave."""
-    keep: Literal["last", "best"] = "last"
-    """Which epoch's weights to keep: the last, or the best on the validation set."""
+    keep: Literal["last", "best"] | int = "last"
+    """Which epoch's weights to keep: the last, or the best on the validation set. A number: beside the last epoch's
+    so many checkpoints along the training, its start and its end among them: folders `checkpoint-STEP` in the
+    model's, each a whole model."""
+    keep_spacing: Literal["even", "logarithmic"] = "even"
+    """Of so many checkpoints: even: equally many steps apart; logarithmic: the closer, the earlier, from the first
+    step on."""
     patience: int | None = None
     """Early stopping: end after so many epochs in a row that are no better on the validation set than the best, whose
     weights are kept."""
@@ -73,6 +78,12 @@ class FinetuneConfig:
         check_choices(self)
         check_least(self, seed=0, epochs=1, learning_rate=0, weight_decay=0, batch_size=1, clip=0)
         check_least(self, accumulate=1, patience=1)
+        if isinstance(self.keep, int):
+            check_least(self, keep=2)
+            if self.patience is not None:
+                raise UserError(
+                    f"keep is {self.keep}, but with patience nobody knows which step is the last; leave one out"
+                )
         if self.patience is not None:
             object.__setattr__(self, "keep", "best")
         for name in ("warmup", "dropout"):
@@ -149,26 +160,44 @@ finetune = Question(
     whole of it is trained on the task's training set; what guesses masked words, and an encoder whose vectors are
     trained, are taken as they are. The validation set is scored after each epoch and the test set before and after.
     Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and a training
-    that was killed goes on from its last epoch (`resume=False` starts over). The result's array `outputs` has the
-    tuned model's outputs for the test set, its table `rows` what is predicted of each row before and after.""",
+    that was killed goes on from its last epoch (`resume=False` starts over); with `keep=10` so many checkpoints
+    along the training lie in it, each a folder of that kind. The result's array `outputs` has the tuned model's
+    outputs for the test set, its table `rows` what is predicted of each row before and after. Where rows have one
+    label, `row_probability` is the one that each training row's label had in each epoch, and from 5 epochs on there
+    is a map of them.""",
     config=FinetuneConfig,
     inputs={"base": MODEL, "task": TASK},
     scoring=Scoring(),
-    version=4,
+    version=5,
     main="after",
     better="higher",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
     keeps="model",
     check=check,
     numbers={"after": "after", "before": "before", **BASELINES},
-    words={"arm": BASELINES},
+    words={
+        "arm": BASELINES,
+        "learnt": {"always": "in every epoch", "sometimes": "in some epochs", "never": "in no epoch"},
+    },
     columns={
         "rows": {
             "p_after": "probability of what is predicted; of several decisions in a row, that of the least sure",
             "p_gold": "probability of what is right; of several decisions in a row, the lowest",
             "p_before": "probability of what was predicted before the training",
             "p_gold_before": "probability that what is right had before the training",
-        }
+        },
+        "training_rows": {
+            "confidence": "mean over epochs of the probability that its label had when the training came to the row, "
+            "dropout on",
+            "variability": "its standard deviation over epochs",
+            "correctness": "share of epochs in which its label was the likeliest",
+            "region": "ambiguous: the third of the rows whose probability varies most; of the others easy from a "
+            "mean of .5 on, else hard",
+        },
+        "never_learnt": {
+            "confidence": "mean over epochs of the probability that its label had, dropout on",
+            "variability": "its standard deviation over epochs",
+        },
     },
     row_card=(
         RowFact("rows", "gold", "what is right", of_row=True, chosen_by=True, sorted_by=True),
@@ -179,5 +208,16 @@ finetune = Question(
             "after training",
             beside={"p_after": "with probability", "p_gold": "of what is right"},
         ),
+        RowFact("training_rows", "gold", "its label", of_row=True),
+        RowFact(
+            "training_rows",
+            "confidence",
+            "while it was trained on",
+            beside={"variability": "spread over epochs", "correctness": "share of epochs in which it was right"},
+            sorted_by=True,
+            ends=("hardest to learn", "easiest to learn"),
+        ),
+        RowFact("training_rows", "region", "easy, ambiguous or hard", chosen_by=True, wrong=("hard",)),
+        RowFact("never_learnt", "text", "text", shown="text"),
     ),
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bertscope.core.predictions import Predictions
     from bertscope.data.scored import Scores
     from bertscope.data.task import Task
-    from bertscope.training.loop import History
+    from bertscope.training.history import History
 
 
 _HEADLINE = (
@@ -58,6 +58,7 @@ def finetune_result(
             "epochs": pd.DataFrame(history.epochs),
             "steps": pd.DataFrame(history.steps),
             "beside": pd.DataFrame(beside, columns=["arm", "metric", "score"]),
+            **({"checkpoints": pd.DataFrame(history.checkpoints)} if history.kept else {}),
         },
         headline=[arms[key].keyed(key) for key in _HEADLINE if key in arms],
         figures=_figures(task, history.chance),

@@ -26,7 +26,9 @@ from bertscope.models.load import load
 from bertscope.models.source import KIND
 from bertscope.training.budget import Budget, Spent, kept_shares
 from bertscope.training.checkpoint import Checkpoint
-from bertscope.training.loop import History, Trained, train
+from bertscope.training.history import History, Trained
+from bertscope.training.keeping import as_checkpoint
+from bertscope.training.loop import train
 from bertscope.training.masked_objective import MaskedWords
 from bertscope.training.packed_text import PackedText, packed_text
 from bertscope.training.pretrain.question import PretrainConfig, pretrain
@@ -63,7 +65,7 @@ def measure(
             closed=kept.look,
         )  # fmt: skip
     if out is not None:
-        encoder.save(out, half=settled.half, inside=kept.folders(history))
+        encoder.save(out, half=settled.half, within=kept.folders(history))
         for one in kept.folders(history).values():
             remove(one)
         Checkpoint.of(out).remove()
@@ -150,10 +152,8 @@ class _Kept:
         """Keep one of where the training is now, if that is to be kept."""
         if self._out is not None and self._course.is_kept(len(history.epochs) - 1):
             step = self._course.steps_done(history)
-            notes = self._encoder.model.config.bertscope
-            self._encoder.model.config.bertscope = notes | {"name": f"{self._encoder.name}, step {step:,}"}
-            self._encoder.save(self._folder(step), half=self._half)
-            self._encoder.model.config.bertscope = notes
+            with as_checkpoint(self._encoder, step) as encoder:
+                encoder.save(self._folder(step), half=self._half)
 
     def folders(self, history: History) -> dict[str, Path]:
         """By the names that they get."""

@@ -1,0 +1,81 @@
+"""`forgetting`: what does a model lose of what it knew, along a fine-tuning, and what does it win?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bertscope.core.config import check_least
+from bertscope.core.question import EXAMPLES, MODELS, Input, Question
+
+QUANTITIES = {
+    "score": "the task",
+    "masked": "masked words",
+    "pairs": "minimal pairs",
+    "trees": "trees (UUAS)",
+    "parts_of_speech": "parts of speech",
+}
+WAYS = {
+    "own": "its own head",
+    "as_it_is": "the base's head, as it is",
+    "mapped": "the base's head, after an affine map",
+    "probe": "a probe, at its best layer",
+}
+
+
+@dataclass(frozen=True)
+class ForgettingConfig:
+    """What is asked of each checkpoint."""
+
+    probes: bool = True
+    """Whether trees and parts of speech are probed, too, where the texts have them: most of the time goes there."""
+    rank: int = 32
+    """Of the probe of trees."""
+    words: int = 2000
+    """Words that the probe of parts of speech is trained on, at most, and as many to test."""
+    repeats: int = 1000
+    """Bootstrap resamples of the texts behind each interval."""
+    seed: int = 0
+    """Of the groups of texts, the probes and the resampling."""
+
+    def __post_init__(self) -> None:
+        check_least(self, rank=1, words=10, repeats=100, seed=0)
+
+
+forgetting = Question(
+    __name__,
+    """The first model is the base, with its masked-word head; the others are checkpoints of a fine-tuning of it, in
+    their order. Each guesses masked words of the texts by the base's head: as it is, where coordinates that drifted
+    count as lost, too, and after an affine map of its last states to the base's, fitted on other texts. Only what is
+    lost in spite of the map is forgotten. Beside it minimal pairs in the same two ways (`--pairs`), what probes find
+    of trees and parts of speech where the texts have them, and the score of the task that is learnt (`--task`): one
+    figure over the steps.""",
+    config=ForgettingConfig,
+    inputs={"models": MODELS, "examples": EXAMPLES},
+    optional={
+        "pairs": Input("pairs", flag="Minimal pairs to be told apart: demo/minimal, a file, BLiMP."),
+        "task": Input("task", flag="The task that is learnt: its score beside what is forgotten."),
+    },
+    version=1,
+    main="forgotten",
+    better="lower",
+    cite="Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?; Kauf & Ivanova 2023, A Better "
+    "Way to Do Masked Language Model Scoring",
+    numbers={
+        "base": "masked pieces the base guesses",
+        "forgotten": "masked pieces lost in spite of an affine map",
+        "drifted": "masked pieces lost by the base's head as it is",
+        "most_forgotten": "the same, at the checkpoint that lost most in spite of the map",
+        "pairs_forgotten": "minimal pairs lost in spite of an affine map",
+        "trees_lost": "UUAS lost, by a probe",
+        "parts_of_speech_lost": "accuracy of parts of speech lost, by a probe",
+        "learnt": "score won",
+    },
+    words={"quantity": QUANTITIES, "way": WAYS},
+    columns={
+        "lines": {
+            "low, high": "ends of the 95% interval over texts, pairs or sentences; one training",
+            "base": "the same of the base",
+        }
+    },
+    compared="masked pieces that are forgotten",
+)

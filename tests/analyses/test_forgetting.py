@@ -1,0 +1,126 @@
+"""`forgetting`: what drifted comes back by a map, what is gone doesn't; and all in one figure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from bertscope.analyses.forgetting.measure import steps_of
+from bertscope.analyses.forgetting.question import forgetting
+from bertscope.core.errors import UserError
+from bertscope.core.model_record import Origin
+from bertscope.data.corpus import read_examples
+from bertscope.data.minimal import read_pairs
+from bertscope.models.encoder import Encoder
+from bertscope.models.new_task_head import bare
+from bertscope.training.task_kinds import with_task_head
+from short_training import make_task
+
+QUICK = {"probes": False, "repeats": 100}
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return read_examples("demo/corpus", limit=250)
+
+
+def checkpoint(base: Encoder, step: int, change=None) -> Encoder:
+    """The bare base after so many steps, with something done to it."""
+    made = bare(base, name=f"step {step}", origin=Origin("finetune", base.record, step=step))
+    if change is not None:
+        with torch.no_grad():
+            change(made.model)
+    return made
+
+
+def drift(model) -> None:
+    """An affine change of the last states, which loses nothing."""
+    last = model.encoder.layer[-1].output.LayerNorm
+    last.weight[::2].mul_(-2.0)
+    last.bias.add_(1.0)
+
+
+def lose(model) -> None:
+    """All but a few directions of the last states are gone."""
+    last = model.encoder.layer[-1].output.LayerNorm
+    last.weight[8:] = 0.0
+
+
+def test_what_drifted_comes_back_and_what_is_gone_does_not(_pocket, texts):
+    base = _pocket
+    models = [base, checkpoint(base, 0), checkpoint(base, 5, drift), checkpoint(base, 9, lose)]
+    before = [one.fingerprint for one in models]
+    result = forgetting(models, texts, **QUICK)
+    assert before == [one.fingerprint for one in models]
+    lines = result.tables["lines"].set_index(["way", "step"])["value"]
+    own = result["base"].value
+    assert own > 0.3 and (result.tables["lines"]["base"] == own).all()
+    assert lines["as_it_is", 0] == pytest.approx(own, abs=1e-9), "the same encoder"
+    assert abs(lines["mapped", 0] - own) < 0.02
+    assert lines["as_it_is", 5] < own / 2 and abs(lines["mapped", 5] - own) < 0.02, "coordinates alone"
+    assert lines["mapped", 9] < own - 0.1, "gone"
+    assert result["forgotten"].low > 0.05 and result["forgotten"].value == pytest.approx(own - lines["mapped", 9])
+    assert result["drifted"].value == pytest.approx(own - lines["as_it_is", 9])
+    assert (
+        result.tables["maps"]["explained"].tolist()[1] > 0.95 > 0.9 > result.tables["maps"]["explained"].tolist()[2]
+    )
+    assert "points of the masked words" in forgetting.sentence(result).sentence
+    assert not forgetting.consequences(result)[0].is_open
+
+
+@pytest.mark.slow
+def test_masked_pieces_are_those_of_the_task_and_so_is_the_base(_pocket, texts):
+    """Against the masked-word task's own score of the base."""
+    from bertscope.data.read import read_task
+
+    task = read_task("demo/corpus", kind="masked", limit=40)
+    asked = task.asked_of(_pocket)
+    said = _pocket.predict(asked.test, asked.output)
+    result = forgetting([_pocket, checkpoint(_pocket, 0)], replace(task.test, name="test"), **QUICK)
+    assert result["base"].value == pytest.approx(asked.score(said).value, abs=1e-9)
+    assert task.metric and result["base"].n == int((asked.output.gold(asked.test) >= 0).sum())
+
+
+@pytest.mark.slow
+def test_everything_in_one_figure(_pocket, texts):
+    task = make_task()
+    base = _pocket
+    steps = []
+    for step in (0, 4):
+        made = with_task_head(
+            base, task, init="pretrained", seed=0, name=f"s{step}", origin=Origin("finetune", base.record, step=step)
+        )
+        steps.append(made)
+    with torch.no_grad():
+        drift(steps[1].model.base_model)
+    pairs = read_pairs("demo/minimal", limit=60)
+    result = forgetting(
+        [base, *steps], read_examples("demo/corpus", limit=200), pairs=pairs, task=task, repeats=100, words=200
+    )
+    lines = result.tables["lines"]
+    assert set(lines["quantity"]) == {"score", "masked", "pairs", "trees", "parts_of_speech"}
+    assert set(lines["step"]) == {0, 4} and (lines["shown"] == lines["step"] + 1).all()
+    assert (lines["low"] <= lines["value"]).all() and (lines["value"] <= lines["high"]).all()
+    trees = lines[lines["quantity"] == "trees"]
+    assert trees["value"].iloc[0] == pytest.approx(trees["base"].iloc[0]), "the base's own encoder, the same probe"
+    assert {one.key for one in result.headline} >= {"pairs_forgotten", "trees_lost", "parts_of_speech_lost", "learnt"}
+    (figure,) = result.figures
+    assert (figure.facet, figure.x, figure.color) == ("quantity", "shown", "way")
+
+
+def test_steps_and_mistakes(_pocket, tiny, texts):
+    one, other = checkpoint(_pocket, 3), checkpoint(_pocket, 8)
+    assert steps_of([one, other]) == [3, 8]
+    assert steps_of([one, one]) == [1, 2]
+    with pytest.raises(UserError, match="aren't in the order of their steps; name the earliest first"):
+        forgetting([_pocket, other, one], texts, **QUICK)
+    with pytest.raises(UserError, match="name the base first, then the checkpoints"):
+        forgetting([_pocket], texts, **QUICK)
+    with pytest.raises(UserError, match="doesn't guess masked words"):
+        forgetting([one, other], texts, **QUICK)
+    with pytest.raises(UserError, match="24 hidden units"):
+        forgetting([_pocket, tiny], texts, **QUICK)
+    with pytest.raises(UserError, match="9 texts are too few for an affine map; give 10 or more"):
+        forgetting([_pocket, one], texts.take(range(9)), **QUICK)

@@ -1,0 +1,149 @@
+"""The tables of docs/findings/over-time.md, made of what trainings with checkpoints were found to do.
+
+`python tests/support/over_time_table.py` writes them anew from `tests/fixtures/over_time.json`, which has the means
+over layers of what `over_time_trainings.py` measured: by task, quantity and seed, a value for each checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from bertscope.core.intervals import student_interval
+from doc_pages import HERE
+
+PAGE, KEPT = HERE / "docs" / "findings" / "over-time.md", HERE / "tests" / "fixtures" / "over_time.json"
+TASKS = {"sst2": "SST-2", "mnli": "MNLI", "ner": "entities"}
+QUANTITIES = {
+    "score": "score", "attention": "attention (divergence from the start)", "rsa": "geometry (RSA with the start)",
+    "uuas": "trees (UUAS)",
+}  # fmt: skip
+_SHORT = {"score": "score", "attention": "attention", "rsa": "geometry", "uuas": "trees"}
+
+
+def reached(values: np.ndarray, steps: np.ndarray, share: float) -> float:
+    """The doublings (log2 of step + 1) after which a line is, to stay, past this share of its final change; between
+    two checkpoints by a straight line."""
+    way = (values - values[0]) / (values[-1] - values[0])
+    below = np.flatnonzero(way < share)
+    last = int(below[-1]) if len(below) else 0
+    if last == len(way) - 1:
+        return float(np.log2(steps[-1] + 1))
+    doublings = np.log2(steps + 1)
+    part = (share - way[last]) / (way[last + 1] - way[last]) if way[last + 1] > way[last] else 1.0
+    return float(doublings[last] + np.clip(part, 0, 1) * (doublings[last + 1] - doublings[last]))
+
+
+def onset(values: np.ndarray) -> int:
+    """The place of the first checkpoint from which on a line stays within a tenth of its final change."""
+    far = np.abs(values - values[-1]) > 0.1 * abs(values[-1] - values[0]) + 1e-12
+    return int(np.flatnonzero(far)[-1]) + 1 if far.any() else 0
+
+
+def over_seeds(values: Any) -> tuple[float, float, float]:
+    found = np.asarray(values, float)
+    low, high = student_interval(float(found.mean()), float(found.std(ddof=1)), len(found))
+    return float(found.mean()), low, high
+
+
+def is_certain(lines: np.ndarray) -> bool:
+    """Whether the final change [seed] is on one side of 0, over seeds."""
+    _, low, high = over_seeds(lines[:, -1] - lines[:, 0])
+    return low > 0 or high < 0
+
+
+def lines_of(kept: dict[str, Any], task: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The steps of a task's checkpoints, and each quantity's lines [seed, checkpoint]."""
+    (steps,) = {tuple(run["steps"]) for run in kept["runs"] if run["task"] == task}
+    found = kept["lines"][task]
+    return np.array(steps), {name: np.array(list(found[name].values())) for name in QUANTITIES if name in found}
+
+
+def when(kept: dict[str, Any]) -> str:
+    rows = ["| task | what | at the start | at the end | change | half of it by step | there (onset) |",
+            "|---|---|---|---|---|---|---|"]  # fmt: skip
+    for task, name in TASKS.items():
+        steps, lines = lines_of(kept, task)
+        for quantity, values in lines.items():
+            change = over_seeds(values[:, -1] - values[:, 0])
+            told = f"{change[0]:+.3f} [{change[1]:+.3f}, {change[2]:+.3f}]"
+            half, there = "open", "open"
+            if is_certain(values):
+                ends = [2**one - 1 for one in over_seeds([reached(line, steps, 0.5) for line in values])]
+                half = f"{ends[0]:,.0f} [{ends[1]:,.0f}, {ends[2]:,.0f}]"
+                places = sorted(onset(line) for line in values)
+                there = f"{steps[places[0] - 1]:,} to {steps[places[-1]]:,}"
+            means = values.mean(0)
+            rows.append(
+                f"| {name} | {QUANTITIES[quantity]} | {means[0]:.3f} | {means[-1]:.3f} | {told} | {half} | {there} |"
+            )
+    return "\n".join(rows) + "\n"
+
+
+def order(kept: dict[str, Any]) -> str:
+    rows = ["| task | first | then | doublings of the steps between their halves |", "|---|---|---|---|"]
+    for task, name in TASKS.items():
+        steps, lines = lines_of(kept, task)
+        halves = {
+            quantity: np.array([reached(line, steps, 0.5) for line in values])
+            for quantity, values in lines.items()
+            if is_certain(values)
+        }
+        for one, other in combinations(sorted(halves, key=lambda each: halves[each].mean()), 2):
+            mean, low, high = over_seeds(halves[other] - halves[one])
+            sure = "" if low > 0 else " (order open)"
+            rows.append(f"| {name} | {_SHORT[one]} | {_SHORT[other]} | {mean:.1f} [{low:.1f}, {high:.1f}]{sure} |")
+    return "\n".join(rows) + "\n"
+
+
+def curves(kept: dict[str, Any]) -> str:
+    """Means over seeds at each checkpoint, as shares of the final change where that is certain."""
+    rows = []
+    for task, name in TASKS.items():
+        steps, lines = lines_of(kept, task)
+        rows += [
+            f"| {name}, step | " + " | ".join(f"{step:,}" for step in steps) + " |",
+            "|---" * (len(steps) + 1) + "|",
+        ]
+        for quantity, values in lines.items():
+            if is_certain(values):
+                way = ((values - values[:, :1]) / (values[:, -1:] - values[:, :1])).mean(0)
+                rows.append(f"| {_SHORT[quantity]} | " + " | ".join(f"{100 * one:.0f}" for one in way) + " |")
+        rows.append("")
+    return "\n".join(rows)
+
+
+def beyond(kept: dict[str, Any]) -> str:
+    """Where the mean over seeds goes farthest beyond the final change."""
+    rows = ["| task | what | step | share of the final change |", "|---|---|---|---|"]
+    for task, name in TASKS.items():
+        steps, lines = lines_of(kept, task)
+        for quantity, values in lines.items():
+            way = (values - values[:, :1]) / (values[:, -1:] - values[:, :1])
+            at = int(way.mean(0).argmax())
+            if is_certain(values) and at < len(steps) - 1:
+                mean, low, high = (100 * one for one in over_seeds(way[:, at]))
+                told = f"{mean:.0f} [{low:.0f}, {high:.0f}]"
+                rows.append(f"| {name} | {_SHORT[quantity]} | {steps[at]:,} | {told} |")
+    return "\n".join(rows) + "\n"
+
+
+def written(page: str, kept: dict[str, Any]) -> str:
+    for name, table in (
+        ("when", when(kept)),
+        ("order", order(kept)),
+        ("curves", curves(kept)),
+        ("beyond", beyond(kept)),
+    ):
+        page = re.sub(
+            f"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, t=table: m[1] + t + m[2], page, flags=re.DOTALL
+        )
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), json.loads(KEPT.read_text())), encoding="utf-8")
