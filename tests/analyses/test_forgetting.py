@@ -48,6 +48,7 @@ def lose(model) -> None:
     last.weight[8:] = 0.0
 
 
+@pytest.mark.slow
 def test_what_drifted_comes_back_and_what_is_gone_does_not(_pocket, texts):
     base = _pocket
     models = [base, checkpoint(base, 0), checkpoint(base, 5, drift), checkpoint(base, 9, lose)]
