@@ -1,14 +1,14 @@
 """The pre-training of the next pocket, on a machine that is lent for half an hour, by calls of at most ten minutes.
 
-`start FILE ...` tokenises the texts and trains, in a process of its own that goes on when the call ends; `status`
-says how far it is; `collect N` copies a part of what came out to $OUT: the small files and the result with part 0, four
+`start FILE ...` tokenises and trains, in a process of its own that goes on when the call ends; `status` says
+how far it is; `collect N` copies a part of what came out to $OUT: the small files and the result with part 0, four
 files of weights with each of parts 1 to 3. The machine goes back when no call comes for half a minute, so the calls
 between only wait. Of 1,800 seconds, 90 are its start, 120 four calls that carry a text each, 60 the tokenising, 80
 the four that collect: 23 minutes are left to train.
 
     1 to 4   true                                                        (carry one text each)
     5        pocket_run.py start TEXT TEXT TEXT TEXT; sleep 200; pocket_run.py status
-             An accuracy still under 0.06 after 1,500 steps won't rise: start over with half the learning rate.
+             Accuracy still under 0.06 after 1,500 steps won't rise: start over with half the learning rate.
     6, 7     sleep 590; pocket_run.py status
     8 to 11  pocket_run.py collect 0, 1, 2, 3
 """
