@@ -59,8 +59,12 @@ def test_without_draws_or_with_other_examples_there_is_a_line_and_no_onset():
     found = course(sure)
     assert len(found.tables["lines"]) == 8 and onsets(found) == {} and found["certain"].n == 0
     assert "no onset is told of score, Brier score (sum over classes)" in " ".join(found.notes)
-    (follows,) = course.consequences(found)
-    assert follows.is_open
+    assert course.consequences(found) == []
+
+
+def test_what_may_not_have_changed_is_open():
+    (follows,) = course.consequences(course([answer(at, number("score", 0.5)) for at in range(3)]))
+    assert follows.is_open and "is open" in follows.text
 
 
 def test_what_never_moves_and_was_never_drawn_is_no_line():

@@ -114,6 +114,7 @@ def test_many_checkpoints_in_one_reading_find_what_each_finds_alone(tiny, tmp_pa
     assert len(provenance["one_pass_with"]) == len(made) - 1
 
 
+@pytest.mark.slow
 def test_one_checkpoint_that_breaks_leaves_the_others_their_answers(tiny, tmp_path, monkeypatch):
     folder = drifting(tiny, tmp_path / "run", steps=(1, 2, 3))
     whole, store = plan("patterns", str(folder), **QUICK), Store(tmp_path / "store")
@@ -183,6 +184,7 @@ def test_the_command_line(run, command):
 
 
 @on_cpu
+@pytest.mark.slow
 def test_python_takes_a_series_in_a_models_place(run, tiny, tmp_path):
     store = Store(tmp_path / "store")
     how = {"limit": 30, "store": store, **QUICK}

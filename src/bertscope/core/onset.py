@@ -66,7 +66,7 @@ def onset(draws: np.ndarray, n: int | None = None) -> Onset | None:
     ahead = np.sign(change.value) * (draws[:, -1:] - draws)  # what is still to go
     near = WITHIN * np.sign(change.value) * (draws[:, -1:] - draws[:, :1])
     beyond = np.stack([ahead - near, -ahead - near])  # [side, 1 + repeats, checkpoint]: above 0 outside of the band
-    inside = (beyond[:, 0] <= _ROUNDING * abs(change.value)).all(0)
+    inside = np.all(beyond[:, 0] <= _ROUNDING * abs(change.value), axis=0)
     place = max(1, _stays(inside))  # the first is a whole change away from the last
     outside, within = _certainly_outside(beyond), _certainly_inside(beyond)
     return Onset(

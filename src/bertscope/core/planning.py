@@ -26,15 +26,16 @@ def ask(
     if any(isinstance(one, Series) for one in named):
         over_series = registry.resolve(registry.SERVICES["over_series"])
         return over_series(question, named, lambda *models: ask(question, models, data, config, beside, shards))
+    models = [one for one in named if not isinstance(one, Series)]
     if shards is not None:
-        return registry.resolve(registry.SERVICES["in_shards"])(question, named, data, config, beside, shards)
+        return registry.resolve(registry.SERVICES["in_shards"])(question, models, data, config, beside, shards)
     if question.plan:
-        return question.plan(*named, *([] if data is None else [data]), config, **beside)
+        return question.plan(*models, *([] if data is None else [data]), config, **beside)
     names = question.named
     if question.takes_several:
-        names = [f"{names[0]}.{place}" for place in range(len(named))]
+        names = [f"{names[0]}.{place}" for place in range(len(models))]
     read = {} if data is None or question.reads is None else {question.reads: data}
-    return question.step(dict(zip(names, named, strict=True)) | read | dict(beside), config)
+    return question.step(dict(zip(names, models, strict=True)) | read | dict(beside), config)
 
 
 def planned(

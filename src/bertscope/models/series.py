@@ -78,8 +78,8 @@ def refuse_unlike(roots: Series) -> None:
         if first != cut:
             raise _unlike(one, other, "they weren't cut alike")
     words = [(root, _words(root)) for root in roots if root.held is None]
-    for (one, first), (other, second) in pairwise([each for each in words if each[1] is not None]):
-        if first != second:
+    for (one, known), (other, second) in pairwise([each for each in words if each[1] is not None]):
+        if known != second:
             raise _unlike(one, other, "they have different tokenizers")
 
 

@@ -102,6 +102,7 @@ class Tuned:
 
     def pick(self, chosen: Chosen, kind: str) -> Sequence[Step]:
         (base,), (task,) = self.base.pick(chosen, "model"), self.task.pick(chosen, "task")
+        assert not isinstance(base, Series) and not isinstance(task, Series)  # no training begins with one
         return [
             registry.find("finetune").step({"base": base, "task": task}, self.configs[chosen[f"{self.name}.seed"]])
         ]

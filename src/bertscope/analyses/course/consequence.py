@@ -11,11 +11,12 @@ from bertscope.core.small_picture import Line
 def consequences(result: Result) -> list[Consequence]:
     question = registry.find(result.subject["question"])
     onsets, lines = result.tables["onsets"], result.tables["lines"]
-    mine = onsets[onsets["key"] == question.main]
-    told = mine if len(mine) else onsets.head(1)
-    if told.empty:
+    tested = onsets[onsets["change_low"].notna()]
+    if tested.empty:
         return []
-    row = told.iloc[0]
+    # The question's main number, if that can be tested; else one that changed for certain.
+    main = tested["key"] == question.main
+    row = tested.loc[(2 * main + tested["certain"]).idxmax()]
     steps = lines[lines["number"] == row["number"]]
     last = int(steps["step"].max())
     picture = Line.of(steps, "step", "value", marked=None if not row["certain"] else float(row["onset"]))

@@ -12,6 +12,7 @@ import pandas as pd
 from bertscope.analyses.course.question import TO_FIRST, TO_LAST, CourseConfig
 from bertscope.analyses.course.result import Followed, Line, course_result
 from bertscope.core import registry
+from bertscope.core.consequence import spoken_of
 from bertscope.core.errors import UserError
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
@@ -63,7 +64,7 @@ def _named_steps(answers: Sequence[Result]) -> tuple[int, ...]:
     """The steps in the names of the folders of the answers' last models."""
     found = []
     for one in answers:
-        *_, record = one.models.values()
+        record = one.models[spoken_of(one)]
         start, _, number = PurePath(record.source).name.rpartition("-")
         if start != "checkpoint" or not number.isdecimal():
             raise UserError(f"{record.source or record.name} doesn't say its step in its name; say --steps")
@@ -89,10 +90,10 @@ def _groups(
 
 
 def _checkpoints(groups: Sequence[_Asked]) -> dict[int, ModelRecord]:
-    """By their steps: the last of those that an answer is about; with the end of the series they are compared with,
-    that one."""
+    """By their steps: those that the answers speak of, and the one that they are compared with where it is an end of
+    the series."""
     first = groups[0]
-    found = {step: list(one.models.values())[-1] for step, one in zip(first.steps, first.results, strict=True)}
+    found = {step: one.models[spoken_of(one)] for step, one in zip(first.steps, first.results, strict=True)}
     if first.ends_at is not None:
         found = {first.ends_at: next(iter(first.results[0].models.values()))} | found
     return found

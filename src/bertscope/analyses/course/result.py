@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -185,10 +186,11 @@ def _line_figures(lines: pd.DataFrame) -> list[Figure]:
     for place, unit in enumerate(lines["unit"].unique()):
         some = lines[lines["unit"] == unit]["line"].nunique()
         own = unit == "" or some > _IN_ONE  # what has no unit is counted, or a mixture
+        by: Any = {"facet": "line"} if own else {"color": "line"}
         figures.append(
             Figure(
                 "lines", "lines", x="step", y="value", low="low", high="high", where={"unit": unit},
-                **({"facet": "line"} if own else {"color": "line"}),
+                **by,
                 title=f"Over the steps of the training{f' ({unit})' if unit else ''}",
                 caption="What is found of each checkpoint on the same texts, with its 95% interval.",
                 labels=_LABELS | {"value": unit}, key=f"lines_{place}" if place else "lines",
@@ -213,8 +215,8 @@ def _onset_figure(onsets: pd.DataFrame) -> list[Figure]:
 
 def _followed_figure(followed: Followed) -> Figure:
     what, table = followed.what, followed.table
-    ends = {"low": what.low, "high": what.high} if {what.low, what.high} <= {*table} else {}
-    about = {"title": f"Over the steps: {what.label}", "labels": _LABELS | {what.value: what.label}}
+    ends: Any = {"low": what.low, "high": what.high} if {what.low, what.high} <= {*table} else {}
+    about: Any = {"title": f"Over the steps: {what.label}", "labels": _LABELS | {what.value: what.label}}
     if "head" in what.by:
         return Figure(
             "heatmap", followed.name, x="head", y="layer", value=what.value, facet="step", key=followed.name,
