@@ -161,13 +161,13 @@ class MaskedWords:
             block._compiled_call_impl = None
         for module in _dropouts(self.encoder.model):
             module.p = _LATER_DROPOUT
-
-    def as_kept(self) -> AbstractContextManager[None]:
-        return nullcontext()  # its weights are those that are trained
         if self._half:
             with torch.no_grad():
                 for parameter in self.encoder.model.parameters():
                     parameter.copy_(parameter.half())
+
+    def as_kept(self) -> AbstractContextManager[None]:
+        return nullcontext()  # its weights are those that are trained
 
     def _guess(self, batch: RowsOfText, chosen: Masked) -> tuple[Tensor, Tensor, Tensor | None]:
         """Of the places that are masked the losses [row, k] and what is said of each piece [row x k, piece]; of each
