@@ -13,7 +13,8 @@ from bertscope.core.layers import Layers
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.training.finetune.question import FinetuneConfig
-from bertscope.training.loop import History, train
+from bertscope.training.history import History
+from bertscope.training.loop import train
 from bertscope.training.objective import Labelled
 
 EVERYTHING, EVERY_STEP, ONCE = "everything trained", "half frozen, run every step", "half frozen, run once"

@@ -21,7 +21,7 @@ from bertscope.core.seal import FILE as SEAL
 from bertscope.core.seal import refuse_damaged
 
 if TYPE_CHECKING:
-    from bertscope.training.loop import History
+    from bertscope.training.history import History
 
 _MARKER = "history.json"
 _KIND = "checkpoint"

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.folders import refuse_foreign
 from bertscope.core.progress import Progress, progress
-from bertscope.core.result import Result
+from bertscope.core.room import Share
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import KIND
 from bertscope.training.captured import CapturedSteps
@@ -28,7 +27,8 @@ from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.frozen import frozen, rest
 from bertscope.training.graphs import CudaGraphs, Recorder
-from bertscope.training.memory import KeptForBackward
+from bertscope.training.history import History
+from bertscope.training.memory import KeptForBackward, room_on, still_to_take
 from bertscope.training.objective import Objective
 from bertscope.training.optimizer import adamw
 from bertscope.training.prefix import Prefix
@@ -36,32 +36,6 @@ from bertscope.training.prefix import Prefix
 _POINTS_PER_EPOCH = 20  # of the loss curve
 _WIDE = 384  # hidden units from which half precision was measured to gain more than it may cost (docs/gpu.md)
 _UNTOLD = 16  # steps at least that a GPU has before anybody waits for their losses
-
-
-@dataclass
-class History:
-    """What happened so far: a row per epoch, a row per point of the loss curve."""
-
-    chance: float
-    epochs: list[dict[str, float]] = field(default_factory=list)
-    steps: list[dict[str, float]] = field(default_factory=list)
-    seconds: float = 0.0
-    best: int = 0
-    """The epoch with the highest score on validation."""
-    activations: int = 0
-    """Bytes that the largest step keeps for its backward pass, weights apart."""
-    peak: int = 0
-    """Bytes that were in use at once on a GPU, at most; 0 elsewhere."""
-    notes: list[str] = field(default_factory=list)
-    """What a reader must know of how it was done."""
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What a question that trains gives back."""
-
-    encoder: Encoder
-    result: Result
 
 
 def train(
@@ -87,7 +61,8 @@ def train(
                 run.best_weights = run.checkpoint.restore(encoder.model, run.optimizer, run.history, run.recipe)
             else:
                 run.checkpoint.remove()
-        run.to_the_end()
+        with run.room():
+            run.to_the_end()
     if out is not None:
         encoder.save(out)
     return run.history
@@ -119,6 +94,16 @@ class Training:
         self.captured = self.capture(CudaGraphs(encoder.device)) if on_gpu else None
         self._settled = 0 if settings.frozen_dropout else settled
         self._prefix: Prefix | None = None
+        self._share: Share | None = None
+
+    @contextmanager
+    def room(self) -> Iterator[None]:
+        """Wait until a GPU that others use, too, has room for this training."""
+        each = math.ceil(len(self.objective.tokens) / len(self.lengths))
+        rows, best = each * min(self.settings.batch_size, len(self.lengths)), self.settings.keep == "best"
+        more = still_to_take(self.encoder, self.trained, rows, int(self.lengths.max()), keeps_best=best)
+        with room_on(self.encoder.device, more) as self._share:
+            yield
 
     def to_the_end(self) -> None:
         if not self.history.epochs:
@@ -162,6 +147,8 @@ class Training:
         self.history.seconds += time.perf_counter() - started
         if device.type == "cuda":
             self.history.peak = max(self.history.peak, torch.cuda.max_memory_allocated(device))
+        if self._share:
+            self._share.look()
 
     def _precision(self) -> Any:
         return torch.autocast(self.encoder.device.type, torch.bfloat16, enabled=self.halves)

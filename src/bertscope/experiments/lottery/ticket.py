@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bertscope.data.scored import Scores
     from bertscope.data.task import Task
     from bertscope.models.encoder import Encoder
-    from bertscope.training.loop import History, Trained
+    from bertscope.training.history import History, Trained
 
 HANS = ("entailment", "non-entailment")
 """Its labels, in their order."""
@@ -86,7 +86,7 @@ def measure(
     out: str | Path | None = None,
     resume: bool = True,
 ) -> Trained:
-    from bertscope.training.loop import Trained
+    from bertscope.training.history import Trained
 
     if config.keep_models and base.shares_blocks:
         raise UserError(

@@ -16,7 +16,8 @@ from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.contrastive.question import ContrastiveConfig, contrastive, training_sets
 from bertscope.training.contrastive.result import contrastive_result
 from bertscope.training.contrastive_objective import Contrastive
-from bertscope.training.loop import Trained, train
+from bertscope.training.history import Trained
+from bertscope.training.loop import train
 
 
 def measure(

@@ -15,7 +15,7 @@ from bertscope.training.contrastive.question import contrastive
 from bertscope.training.finetune.question import FinetuneConfig
 
 if TYPE_CHECKING:
-    from bertscope.training.loop import History
+    from bertscope.training.history import History
 
 
 def contrastive_result(

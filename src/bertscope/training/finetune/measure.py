@@ -19,7 +19,8 @@ from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.finetune.question import ROWS, FinetuneConfig, check, finetune
 from bertscope.training.finetune.result import finetune_result, rows_table
 from bertscope.training.frozen import frozen
-from bertscope.training.loop import Trained, train
+from bertscope.training.history import Trained
+from bertscope.training.loop import train
 from bertscope.training.objective import Labelled
 from bertscope.training.task_kinds import with_task_head
 from bertscope.training.told import kept_outputs

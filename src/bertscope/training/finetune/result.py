@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bertscope.core.predictions import Predictions
     from bertscope.data.scored import Scores
     from bertscope.data.task import Task
-    from bertscope.training.loop import History
+    from bertscope.training.history import History
 
 
 _HEADLINE = (

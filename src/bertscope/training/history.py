@@ -1,0 +1,34 @@
+"""What a training did, and what it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bertscope.core.result import Result
+from bertscope.models.encoder import Encoder
+
+
+@dataclass
+class History:
+    """What happened so far: a row per epoch, a row per point of the loss curve."""
+
+    chance: float
+    epochs: list[dict[str, float]] = field(default_factory=list)
+    steps: list[dict[str, float]] = field(default_factory=list)
+    seconds: float = 0.0
+    best: int = 0
+    """The epoch with the highest score on validation."""
+    activations: int = 0
+    """Bytes that the largest step keeps for its backward pass, weights apart."""
+    peak: int = 0
+    """Bytes that were in use at once on a GPU, at most; 0 elsewhere."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader must know of how it was done."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a question that trains gives back."""
+
+    encoder: Encoder
+    result: Result
