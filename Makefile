@@ -7,7 +7,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 LOCKED := $(PIP) --require-hashes --only-binary=:all:
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint lock bench clean
+.PHONY: help demo test test-all test-gpu lint lock bench clean
 
 help: ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,6 +27,9 @@ test: $(VENV)/.tested ## run the tests that take seconds
 test-all: $(VENV)/.tested ## run every test
 	$(BIN)/python -m pytest -m "not alone" $(WORKERS)
 	$(BIN)/python -m pytest -m alone
+
+test-gpu: $(VENV)/.tested ## run the tests that use a GPU, where there is one
+	BERTSCOPE_TEST_DEVICE=cuda $(BIN)/python -m pytest -m "not slow" $(shell $(PYTHON) tests/support/gpu_tests.py)
 
 lint: $(VENV)/.tested ## check style and types
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

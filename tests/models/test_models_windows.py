@@ -181,7 +181,7 @@ def test_the_answer_is_that_of_the_best_window(tiny, monkeypatch):
     wanted = encoder.tokenizer.vocab["anna"]
 
     def located(input_ids, **_):
-        scores = (input_ids == wanted).float() + 0.001 * torch.arange(input_ids.shape[1])
+        scores = (input_ids == wanted).float() + 0.001 * torch.arange(input_ids.shape[1], device=input_ids.device)
         return QuestionAnsweringModelOutput(start_logits=scores, end_logits=scores)
 
     monkeypatch.setattr(encoder.model, "forward", located)

@@ -44,8 +44,8 @@ class KeptForBackward(saved_tensors_hooks):
 
 def kept_for_backward(encoder: Encoder, rows: int, tokens: int) -> int:
     """About how many bytes a step with so many rows of so many tokens keeps for its backward pass, in single
-    precision: in each layer and in the embeddings what linear maps, norms, dropout and activation read; attention maps
-    three times, as where no quicker way to attend is at hand."""
+    precision: in each layer and in the embeddings what linear maps, norms, dropout and activation read; attention
+    maps three times, as where no quicker way to attend is at hand."""
     wide, inner = 12 * encoder.hidden_size, 2 * np.array(encoder.neuron_counts)
     maps = 3 * np.array(encoder.head_counts) * tokens
     words = encoder.model.config.vocab_size if encoder.task_head == "masked-lm" else 0
