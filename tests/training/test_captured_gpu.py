@@ -27,7 +27,7 @@ from short_training import QUICK, make_task, same, stop_in_epoch
 pytestmark = pytest.mark.skipif(DEVICE == "cpu", reason="CUDA graphs are for a GPU")
 
 
-@pytest.mark.parametrize(("family", "objective"), captured_table.asked())
+@pytest.mark.parametrize(("family", "objective"), list(captured_table.asked()))
 def test_recorded_steps_are_those_one_by_one(_pocket, family, objective):
     found = captured_table.tried(family, objective, _pocket.tokenizer)
     assert found.cell == captured_table.documented()[family, objective] and found.apart < 1e-5, found.why
