@@ -22,6 +22,8 @@ class History:
     """Bytes that the largest step keeps for its backward pass, weights apart."""
     peak: int = 0
     """Bytes that were in use at once on a GPU, at most; 0 elsewhere."""
+    precision: str = "float32"
+    """In which its forward passes ran: one that goes on after it was killed keeps it."""
     notes: list[str] = field(default_factory=list)
     """What a reader must know of how it was done."""
 

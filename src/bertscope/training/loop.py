@@ -31,10 +31,10 @@ from bertscope.training.history import History
 from bertscope.training.memory import KeptForBackward, room_on, still_to_take
 from bertscope.training.objective import Objective
 from bertscope.training.optimizer import adamw
+from bertscope.training.precision import HALF, SINGLE, half_is_better, has_half
 from bertscope.training.prefix import Prefix
 
 _POINTS_PER_EPOCH = 20  # of the loss curve
-_WIDE = 384  # hidden units from which half precision was measured to gain more than it may cost (docs/gpu.md)
 _UNTOLD = 16  # steps at least that a GPU has before anybody waits for their losses
 
 
@@ -59,6 +59,7 @@ def train(
         if run.checkpoint and run.checkpoint.exists():
             if resume:
                 run.best_weights = run.checkpoint.restore(encoder.model, run.optimizer, run.history, run.recipe)
+                run.go_on_in(run.history.precision)
             else:
                 run.checkpoint.remove()
         with run.room():
@@ -90,11 +91,18 @@ class Training:
         # What tells this training from another one that would write to the same place.
         self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, objective.fingerprint]))
         self.best_weights: dict[str, Tensor] | None = None
-        self.halves = on_gpu and encoder.hidden_size >= _WIDE and torch.cuda.is_bf16_supported(False)
+        self.halves = has_half(encoder.device) and half_is_better(encoder.hidden_size)
+        self.history.precision = HALF if self.halves else SINGLE
         self.captured = self.capture(CudaGraphs(encoder.device)) if on_gpu else None
         self._settled = 0 if settings.frozen_dropout else settled
         self._prefix: Prefix | None = None
         self._share: Share | None = None
+
+    def go_on_in(self, precision: str) -> None:
+        """Train in the precision that the training began with, whatever would be chosen here and now."""
+        self.halves = precision == HALF and has_half(self.encoder.device)
+        if precision == HALF and not self.halves:
+            self.history.notes.append("it began in half precision, which isn't to be had here, and went on in single")
 
     @contextmanager
     def room(self) -> Iterator[None]:
