@@ -64,9 +64,13 @@ $(VENV)/.tested: $(VENV)/.installed lock/test.txt
 	$(LOCKED) -r lock/test.txt
 	@touch $@
 
-# Peers aren't in lock/: they never come near .venv. What they share with bertscope has the versions of constraints.txt.
+# Peers aren't in lock/: they never come near .venv. What decides speed has the versions of constraints.txt; all of those
+# they can't have (boto3, which BertViz brings, wants an older python-dateutil).
+SAME := torch|transformers|tokenizers|safetensors|numpy|scipy|scikit-learn|pandas|accelerate|sentence-transformers
+
 $(PEERS)/.installed: benchmarks/peers/requirements.txt constraints.txt
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/pip install --quiet --no-deps --no-index -c constraints.txt torch >/dev/null 2>&1 || echo "no CPU build of torch at hand: the package index's"
-	$(PEERS)/bin/pip install --quiet -c constraints.txt -e . -r benchmarks/peers/requirements.txt
+	grep -E '^($(SAME))==' constraints.txt > $(PEERS)/constraints.txt
+	$(PEERS)/bin/pip install --quiet --no-deps --no-index -c $(PEERS)/constraints.txt torch >/dev/null 2>&1 || echo "no CPU build of torch at hand: the package index's"
+	$(PEERS)/bin/pip install --quiet --prefer-binary -c $(PEERS)/constraints.txt -e . -r benchmarks/peers/requirements.txt
 	@touch $@

@@ -17,6 +17,7 @@ from bertscope.models.encoder import Encoder
 
 _SINGLE = 4  # bytes of a number
 _AND_GRADIENTS = 1.25  # of what is kept for the backward pass: what that pass itself makes and lets go
+_LIBRARIES = 128 * 2**20  # bytes that they take for themselves when they are first called
 _TRIED_AND_RECORDED = 2  # a step is tried with memory of its own, before it is recorded with that of the graphs
 
 
@@ -59,7 +60,7 @@ def still_to_take(
     weights if they are kept, and its largest step, of so many rows of so many tokens, as often as it is in memory."""
     weights = sum(tensor.nbytes for tensor in (*encoder.model.parameters(), *encoder.model.buffers()))
     step = kept_for_backward(encoder, rows, rounded(tokens)) * _AND_GRADIENTS * _TRIED_AND_RECORDED
-    return 3 * sum(one.nbytes for one in trained) + weights * keeps_best + int(step)
+    return 3 * sum(one.nbytes for one in trained) + weights * keeps_best + int(step) + _LIBRARIES
 
 
 class Gpu:
