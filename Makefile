@@ -30,7 +30,7 @@ test-all: $(VENV)/.tested ## run every test
 	$(BIN)/python -m pytest -m alone
 
 test-gpu: $(VENV)/.tested ## run the tests that use a GPU, where there is one
-	BERTSCOPE_TEST_DEVICE=cuda $(BIN)/python -m pytest -m "not slow" $(shell $(PYTHON) tests/support/gpu_tests.py)
+	BERTSCOPE_TEST_DEVICE=cuda $(BIN)/python -m pytest -m "not slow" $(shell $(BIN)/python tests/support/gpu_tests.py)
 
 lint: $(VENV)/.tested ## check style and types
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
