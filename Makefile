@@ -2,12 +2,13 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
+PEERS  := .venv-peers
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 # Only files whose SHA-256 is in lock/, and only wheels: to build a package would run code that nobody pinned.
 LOCKED := $(PIP) --require-hashes --only-binary=:all:
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint lock bench clean
+.PHONY: help demo test test-all test-gpu lint lock bench bench-peers clean
 
 help: ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,6 +29,9 @@ test-all: $(VENV)/.tested ## run every test
 	$(BIN)/python -m pytest -m "not alone" $(WORKERS)
 	$(BIN)/python -m pytest -m alone
 
+test-gpu: $(VENV)/.tested ## run the tests that use a GPU, where there is one
+	BERTSCOPE_TEST_DEVICE=cuda $(BIN)/python -m pytest -m "not slow" $(shell $(BIN)/python tests/support/gpu_tests.py)
+
 lint: $(VENV)/.tested ## check style and types
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
@@ -37,8 +41,11 @@ lock: $(VENV)/.tested ## write lock/ anew from constraints.txt (asks the package
 bench: $(VENV)/.tested ## measure the speed claims, side by side
 	$(BIN)/python -m benchmarks
 
+bench-peers: $(PEERS)/.installed ## measure beside other libraries, in .venv-peers: docs/benchmarks.md
+	$(PEERS)/bin/python -m benchmarks.peers
+
 clean: ## remove the environment and what the demo made
-	rm -rf $(VENV) bertscope-store demo-report.html
+	rm -rf $(VENV) $(PEERS) bertscope-store demo-report.html
 
 $(VENV)/.installed: pyproject.toml lock/torch.txt lock/cuda.txt lock/run.txt
 	@echo "installing into $(VENV) (a few minutes the first time)"
@@ -55,4 +62,15 @@ $(VENV)/.installed: pyproject.toml lock/torch.txt lock/cuda.txt lock/run.txt
 
 $(VENV)/.tested: $(VENV)/.installed lock/test.txt
 	$(LOCKED) -r lock/test.txt
+	@touch $@
+
+# Peers aren't in lock/: they never come near .venv. What decides speed has the versions of constraints.txt; all of those
+# they can't have (boto3, which BertViz brings, wants an older python-dateutil).
+SAME := torch|transformers|tokenizers|safetensors|numpy|scipy|scikit-learn|pandas|accelerate|sentence-transformers
+
+$(PEERS)/.installed: benchmarks/peers/requirements.txt constraints.txt
+	$(PYTHON) -m venv $(PEERS)
+	grep -E '^($(SAME))==' constraints.txt > $(PEERS)/constraints.txt
+	$(PEERS)/bin/pip install --quiet --no-deps --no-index -c $(PEERS)/constraints.txt torch >/dev/null 2>&1 || echo "no CPU build of torch at hand: the package index's"
+	$(PEERS)/bin/pip install --quiet --prefer-binary -c $(PEERS)/constraints.txt -e . -r benchmarks/peers/requirements.txt
 	@touch $@

@@ -13,11 +13,12 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+from device import DEVICE  # isort: skip (it hides a GPU that no test asked for)
+
 import numpy as np
 import pytest
 
 from bertscope.core.examples import Examples
-from device import DEVICE
 from six_sentences import SENTENCES
 
 

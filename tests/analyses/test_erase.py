@@ -182,7 +182,7 @@ def test_checks_are_scored_on_texts_that_no_probe_learned_from(monkeypatch):
         scores = probes.hits_and_losses
 
         def score(labels, items):
-            seen.append([set(sample.target.example[part]) for part in (train, validation, items)])
+            seen.append([set(sample.target.example[part.cpu()]) for part in (train, validation, items)])
             return scores(labels, items)
 
         object.__setattr__(probes, "hits_and_losses", score)

@@ -86,7 +86,7 @@ def plain(encoder, text: str, label: int, gone: set[int], how: str) -> float:
             if word in gone:
                 coded["input_ids"][0, place] = encoder.tokenizer.mask_token_id
     with torch.no_grad():
-        return float(encoder.model(**coded).logits[0].softmax(0)[label])
+        return float(encoder.model(**coded.to(encoder.device)).logits[0].softmax(0)[label])
 
 
 @pytest.mark.parametrize("how", ["mask", "delete"])

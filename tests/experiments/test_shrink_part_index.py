@@ -156,6 +156,7 @@ def test_other_sizes_are_called_by_the_speed_they_were_measured_at(toy_model, to
 
 
 def test_every_figure_can_be_drawn(toy_model, toy_task):
+    pytest.importorskip("altair")  # not on the bare GPU machine
     from bertscope.report.charts import chart
 
     result = shrink(toy_model, toy_task, BARE).result

@@ -45,6 +45,7 @@ def tiny(task_head: str, tokenizer, **config) -> Encoder:
 def codes(encoder: Encoder, folder, monkeypatch, *, gives=("logits",), axes=("batch", "length"), **how) -> list[str]:
     """The code on the card of a model that lies in the folder, which is where one is then."""
     encoder.save(folder)
+    encoder.model.cpu()
     module, reads = Deployed(encoder.model, names := list(encoder.tokenizer.model_input_names), gives), names
     if encoder.task_head in {one.task_head for one in MODEL_OUTPUTS.values()}:
         asked = model_output(encoder)

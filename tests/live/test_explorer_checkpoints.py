@@ -135,7 +135,7 @@ def test_the_lines_say_the_same(_pocket, kind):
     named = {"model": model, "base": base, "data": task}
     exec(explorer.python(asked), named)
     for side, name in zip(explorer.look(asked).seen, ("p_model", "p_base"), strict=True):
-        said, after = np.asarray(named[name]), side.after
+        said, after = np.asarray(torch.as_tensor(named[name]).cpu()), side.after
         if kind in ("classification", "choices"):
             assert said.max() == pytest.approx(after.p, abs=1e-5)
         elif kind == "one_logit":

@@ -52,10 +52,10 @@ def told_by_library(encoder, task, examples: Examples, off: list[str], mode: str
     with encoder.gates(off=off, mode=mode, reference=means), torch.no_grad():
         raw = asked.run(batch)
         targets = asked.targets(raw, batch, Wanted(every_word=True))
-        p = asked.probability(raw, batch, targets).numpy()
+        p = asked.probability(raw, batch, targets).cpu().numpy()
         if kind == "trees":
-            governors = torch.from_numpy(targets.label)[None]
-            p = p * raw.relations(governors)[0].softmax(-1).amax(-1).numpy()
+            governors = torch.from_numpy(targets.label)[None].to(encoder.device)
+            p = p * raw.relations(governors)[0].softmax(-1).amax(-1).cpu().numpy()
     if kind == "spans":
         return {"p": float(p[0]), f"mark {int(outputs[0])} answer": float(p[0])}
     return {"p": float(p.min())} | {f"word {place}": float(one) for place, one in enumerate(p)}

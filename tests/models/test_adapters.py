@@ -52,7 +52,7 @@ def adapter(tmp_path, base, held):
 
 
 def query_of(encoder):
-    return encoder.model.state_dict()[QUERY + ".weight"]
+    return encoder.model.state_dict()[QUERY + ".weight"].cpu()
 
 
 def test_merging_by_hand(adapter, base, held):
@@ -97,7 +97,7 @@ def test_a_copy_of_it_is_a_plain_model(adapter, base, tmp_path):
     again = load(encoder.save(tmp_path / "saved"), device="cpu")
     assert (again.predict(TEXTS).logits == encoder.predict(TEXTS).logits).all()
     assert again.record.came_of(load(base).record) and not (tmp_path / "saved" / "adapter_config.json").exists()
-    bare = load(adapter, task_head="none")
+    bare = load(adapter, task_head="none", device="cpu")
     assert bare.task_head == "none" and torch.equal(
         bare.model.state_dict()[QUERY.removeprefix("bert.") + ".weight"], query_of(encoder)
     )
@@ -136,7 +136,7 @@ def test_an_adapter_may_lie_in_a_sentence_folder(adapter, held, base):
     (adapter / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
     encoder = load(adapter, device="cpu")
     assert encoder.task_head == "none" and encoder.sentence.in_words() == "cls"
-    before = load(base, task_head="none").model.state_dict()
+    before = load(base, task_head="none", device="cpu").model.state_dict()
     moved = {name for name, one in encoder.model.state_dict().items() if not torch.equal(one, before[name])}
     assert moved == {QUERY.removeprefix("bert.") + ".weight"}
     assert encoder.id == model_root(str(adapter)).digest

@@ -31,7 +31,10 @@ def encoder_only(folder, family="mpnet", architecture=None):
 
 
 MASKED = [
-    family for family in CONFIGS if type(tiny_config(family)) in transformers.AutoModelForMaskedLM._model_mapping
+    family
+    for family in CONFIGS
+    if family in transformers.CONFIG_MAPPING
+    and type(tiny_config(family)) in transformers.AutoModelForMaskedLM._model_mapping
 ]
 
 

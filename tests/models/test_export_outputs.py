@@ -57,7 +57,7 @@ def test_a_file_gives_what_torch_gives_and_says_the_same(kind, _pocket, tmp_path
                 found = onnx(inputs)
                 assert tuple(found) == asked.gives
                 for name, one in zip(asked.gives, wanted, strict=True):
-                    assert np.allclose(found[name], one, atol=1e-4), (name, size)
+                    assert np.allclose(found[name], one.cpu(), atol=1e-4), (name, size)
         told, wanted = (one.predict(task.test, task.output) for one in (onnx, encoder))
         assert (told.ids, told.labels, told.truncated) == (wanted.ids, wanted.labels, wanted.truncated)
         assert told.logits.dtype == wanted.logits.dtype and np.allclose(told.logits, wanted.logits, atol=1e-4)

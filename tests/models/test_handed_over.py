@@ -52,7 +52,7 @@ def test_a_question_takes_a_transformers_model_in_memory(tiny, task, tmp_path):
     from transformers import AutoModelForSequenceClassification
 
     folder = tiny.save(tmp_path / "saved")
-    module = AutoModelForSequenceClassification.from_pretrained(folder)
+    module = AutoModelForSequenceClassification.from_pretrained(folder).to(tiny.device)
     config = bertscope.AblateConfig(units=("layer",), repeats=100, permutations=99)
     found, named = (bertscope.ablate(model, task, config) for model in (module, folder))
     pd.testing.assert_frame_equal(found.table, named.table)

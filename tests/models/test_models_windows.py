@@ -175,13 +175,21 @@ def test_an_answer_has_thirty_tokens_at_most():
     assert (score[0], first[0], last[0]) == (10, 2, 31) and score[1] == 5
 
 
+def test_a_span_of_scores_that_arent_numbers_lies_within_its_row():
+    """On a GPU a place outside of it would break the process, before anybody can say what is wrong with the model."""
+    infinite, nothing = torch.full((2, 5), torch.inf), torch.full((2, 5), torch.nan)
+    for starts, ends in ((infinite, torch.zeros(2, 5)), (nothing, nothing), (torch.zeros(2, 5), nothing)):
+        _, first, last = best_spans(starts, ends, torch.ones(2, 5, dtype=torch.bool))
+        assert (first <= last).all() and (last < 5).all()
+
+
 def test_the_answer_is_that_of_the_best_window(tiny, monkeypatch):
     """A head that likes one word: wherever its window is, that word is the answer."""
     encoder = with_span_head(tiny)
     wanted = encoder.tokenizer.vocab["anna"]
 
     def located(input_ids, **_):
-        scores = (input_ids == wanted).float() + 0.001 * torch.arange(input_ids.shape[1])
+        scores = (input_ids == wanted).float() + 0.001 * torch.arange(input_ids.shape[1], device=input_ids.device)
         return QuestionAnsweringModelOutput(start_logits=scores, end_logits=scores)
 
     monkeypatch.setattr(encoder.model, "forward", located)

@@ -63,7 +63,7 @@ def test_scores_are_those_of_the_paper():
 def test_a_word_is_the_mean_of_its_pieces(tiny, sentences):
     model = with_parser(tiny, RELATIONS).model
     tokens = tokenise(tiny.tokenizer, sentences, 64)
-    batch = pad(tokens, np.arange(3), pad_id=0)
+    batch = pad(tokens, np.arange(3), pad_id=0, device=tiny.device)
     assert seen_words(batch).tolist() == [3, 6, 1]
     with torch.no_grad():
         states = model(**batch.inputs).last_hidden_state

@@ -70,7 +70,7 @@ def test_losses_are_those_of_plain_loops_whatever_the_labels_order(tiny, task):
     objective = Labelled(encoder, task)
     loss = objective.loss(objective.batch(np.arange(20))).item()
     again = encoder.model(**objective.batch(np.arange(20)).inputs).logits[:, [1, 2, 0]]
-    right = torch.from_numpy(task.train.label[:20]).float()
+    right = torch.from_numpy(task.train.label[:20]).to(again)
     assert loss == pytest.approx(binary_cross_entropy_with_logits(again, right).item(), rel=1e-5)
 
 

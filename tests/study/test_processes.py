@@ -61,6 +61,16 @@ def test_workers_make_what_one_process_makes(tmp_path, sums, monkeypatch):
     assert not children(os.getpid())
 
 
+@pytest.mark.parametrize(("gigabytes", "lines"), [(6, 1), (4, 0)])
+def test_who_has_no_room_on_a_device_waits_and_says_so_once(tmp_path, sums, capfd, gigabytes, lines):
+    both = [step(add=add, seconds=1.5, gigabytes=float(gigabytes)) for add in (1, 2)]
+    outcome = run_steps(both, Store(tmp_path), workers=2)
+    assert set(outcome.done) == {one.id for one in both}
+    told = [line for line in capfd.readouterr().err.splitlines() if line.startswith("waits")]
+    assert len(told) == lines
+    assert all("for room on the GPU: it needs about 6.0 GB, and 4.0 GB are left" in line for line in told)
+
+
 def test_a_full_disk_and_a_mistake_end_the_run_and_the_workers(tmp_path, sums):
     for fail, error in {"disk": FullDiskError, "mistake": UserError}.items():
         with pytest.raises(error, match=r"the disk is full|it failed"):

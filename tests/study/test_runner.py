@@ -100,7 +100,10 @@ def test_lines_say_how_each_step_ended(tmp_path, capsys):
     with telling("verbose"):
         run_steps([last, step(add=4), step(fail="bug")], store, keep_going=True)
     told = capsys.readouterr().err
-    assert "         add=2 fail= seconds=0.0\n" in told and "         add=4 fail= seconds=0.0\n" in told
+    assert (
+        "         add=2 fail= seconds=0.0 gigabytes=0.0\n" in told
+        and "         add=4 fail= seconds=0.0 gigabytes=0.0\n" in told
+    )
     assert told.count("Traceback") == 1
 
 

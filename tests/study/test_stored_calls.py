@@ -16,6 +16,7 @@ from bertscope.core.registry import QUESTIONS, find
 from bertscope.core.step import Root
 from bertscope.data.read import task_root
 from bertscope.models.source import model_root
+from device import on_cpu
 from toy import write_reviews
 
 QUICK = {"units": ["layer"], "repeats": 100, "permutations": 99}
@@ -153,6 +154,7 @@ def test_what_a_question_keeps_comes_back_from_the_store(tmp_path, tiny, toy_tas
     assert all(hasattr(find(name), "kept") for name in QUESTIONS if find(name).keeps)
 
 
+@on_cpu
 def test_hidden_states_are_planned_with_a_store_and_made_in_memory_without(tmp_path, tiny, many):
     stored = bertscope.geometry([tiny], many, store=tmp_path, sample=60)
     assert stored.equals(bertscope.geometry([tiny], many, sample=60))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +19,9 @@ from bertscope.core.figure import Figure
 from bertscope.core.number import Number
 from bertscope.core.question import RESULTS, Input, Question
 from bertscope.core.result import Result
+from bertscope.core.room import room
 from bertscope.core.step import Root, Step
+from planted_device import GB, Planted
 
 CALLS: list[str] = []
 """What was called in this process. Other processes write theirs to the file that SUMS_CALLS names."""
@@ -32,6 +35,8 @@ class SumConfig:
     """How to fail."""
     seconds: float = 0.0
     """How long it takes."""
+    gigabytes: float = 0.0
+    """Of a device that has 10, what it needs."""
 
 
 _FAILURES = {
@@ -72,7 +77,8 @@ def measure(config: SumConfig, number: int = 0, earlier: tuple = ()) -> Result:
     if path := os.environ.get("SUMS_CALLS"):
         with open(path, "a") as stream:  # noqa: PTH123 (one write, at the end of the file)
             stream.write(f"{config.add}\n")
-    time.sleep(config.seconds)
+    with room(Planted(free=10), int(config.gigabytes * GB)) if config.gigabytes else nullcontext():
+        time.sleep(config.seconds)
     if config.fail == "death":
         os._exit(1)
     if config.fail:
@@ -85,5 +91,5 @@ def measure(config: SumConfig, number: int = 0, earlier: tuple = ()) -> Result:
 
 def step(inputs=None, **config) -> Step:
     """The sum of 5 and what is added, or of earlier sums."""
-    settings = {"add": 0, "fail": "", "seconds": 0.0} | config
+    settings = {"add": 0, "fail": "", "seconds": 0.0, "gigabytes": 0.0} | config
     return Step("sums", 1, settings, inputs or {"number": Root("number", "5", "d5")})

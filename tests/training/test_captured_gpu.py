@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 import captured_table
 from bertscope.models.new_task_head import with_classifier
@@ -20,7 +27,7 @@ from short_training import QUICK, make_task, same, stop_in_epoch
 pytestmark = pytest.mark.skipif(DEVICE == "cpu", reason="CUDA graphs are for a GPU")
 
 
-@pytest.mark.parametrize(("family", "objective"), captured_table.asked())
+@pytest.mark.parametrize(("family", "objective"), list(captured_table.asked()))
 def test_recorded_steps_are_those_one_by_one(_pocket, family, objective):
     found = captured_table.tried(family, objective, _pocket.tokenizer)
     assert found.cell == captured_table.documented()[family, objective] and found.apart < 1e-5, found.why
@@ -83,3 +90,50 @@ def test_graphs_of_a_training_that_is_gone_dont_break_a_recording():
     assert value.sum().item() == 0, "to record does nothing"
     add()
     assert value.tolist() == [100.0] * 4
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_kill_9_and_the_training_goes_on_to_the_same_weights(tiny, tmp_path, deterministic):
+    """Each training in a process of its own; one is killed once it has its second checkpoint."""
+    tiny.save(tmp_path / "base")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
+
+    def start(out: str) -> subprocess.Popen[bytes]:
+        words = [
+            sys.executable,
+            "-c",
+            _TRAINING,
+            str(tmp_path / "base"),
+            str(tmp_path / out),
+            str(int(deterministic)),
+        ]
+        return subprocess.Popen(words, env=environment)
+
+    assert start("whole").wait() == 0
+    killed, history = start("killed"), tmp_path / "killed.checkpoint" / "history.json"
+    while not (history.exists() and len(json.loads(history.read_text())["epochs"]) > 2):
+        assert killed.poll() is None, "it has to be killed on its way"
+        time.sleep(0.005)
+    killed.send_signal(signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL and not (tmp_path / "killed").exists()
+    assert start("killed").wait() == 0
+    one, other = (load_file(tmp_path / out / "model.safetensors") for out in ("whole", "killed"))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+_TRAINING = """
+import sys
+from pathlib import Path
+import torch
+from bertscope.models.load import load
+from bertscope.models.new_task_head import with_classifier
+from bertscope.training import loop
+from bertscope.training.objective import Labelled
+from dataclasses import replace
+from short_training import QUICK, make_task
+base, out, deterministic = sys.argv[1:]
+torch.use_deterministic_algorithms(deterministic == "1")
+task = make_task()
+encoder = with_classifier(load(base), task.labels, seed=1)
+loop.train(encoder, Labelled(encoder, task), replace(QUICK, epochs=12).settled(24, 100), out=Path(out), resume=True)
+"""

@@ -3,7 +3,8 @@
     store/store.json    marks the folder as a store of ours, and tells it from every other one
     store/steps/<id>/   a finished step: step.json, result/, and model/ or states/ where the step made one; seal.json
     store/work/<id>/    a step being made; sealed and renamed to steps/<id> when it is whole
-    store/locks/        one file per step in progress: two processes never make the same step at once
+    store/locks/        one file per step in progress: two processes never make the same step at once; in room/, what
+                        each worker needs of a GPU
 
 A step that was killed leaves only its work folder, which the next run takes up (a training) or starts over.
 

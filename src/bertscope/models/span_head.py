@@ -43,9 +43,11 @@ def best_spans(
     """The best span of each row: its score, its first and its last token.
 
     A span's score is its first token's score as a start plus its last token's as an end. Both are inside, the first
-    isn't behind the last, and there are at most `longest` tokens. Where no token is inside, the score is -inf.
+    isn't behind the last, and there are at most `longest` tokens. Where no token is inside, the score is -inf. Of
+    scores that aren't numbers a span is given, too, and lies within the row: who looks it up breaks nothing.
     """
     starts, ends = (scores.masked_fill(~inside, -torch.inf) for scores in (starts, ends))
     reach = filled(ends, (0, longest - 1), value=-torch.inf).unfold(1, longest, 1)  # [row, first, length - 1]
     score, at = (starts[..., None] + reach).flatten(1).max(1)
-    return score, at // longest, at // longest + at % longest
+    first = at // longest
+    return score, first, (first + at % longest).clamp_max(ends.shape[1] - 1)

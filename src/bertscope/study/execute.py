@@ -27,10 +27,11 @@ class Outcome:
     """What came of a step. Plain values: it travels between machines."""
 
     id: str
-    how: Literal["done", "stored", "busy", "failed", "full_disk"]
+    how: Literal["done", "stored", "busy", "failed", "full_disk", "waits"]
+    """`waits`: it is being made, and waits for something; the others end it."""
     seconds: float = 0.0
     reason: str = ""
-    """Of a failure, in one line."""
+    """Of a failure, or of why it waits, in one line."""
     trace: str = ""
     """Of a bug."""
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from multiprocessing.connection import Connection, Pipe, wait
 from queue import SimpleQueue
 from typing import Any
@@ -75,16 +76,18 @@ class Processes:
         self._give(job, deaths=0)
 
     def collect(self, seconds: float) -> list[Outcome]:
-        told = wait([worker.pipe for worker in self._workers], seconds)
+        ready = wait([worker.pipe for worker in self._workers], seconds)
         outcomes = []
-        for worker in [worker for worker in self._workers if worker.pipe in told]:
+        for worker in [worker for worker in self._workers if worker.pipe in ready]:
             try:
                 records = json.loads(worker.pipe.recv_bytes())
             except (EOFError, OSError):
                 outcomes += self._replace(worker)
             else:
-                outcomes += [Outcome(**record) for record in records]
-                worker.job = ()
+                told = [Outcome(**record) for record in records]
+                outcomes += told
+                if all(outcome.how != "waits" for outcome in told):
+                    worker.job = ()
         return outcomes
 
     def end(self) -> None:
@@ -178,7 +181,7 @@ def serve(descriptor: int) -> None:
                 kinds = {name: registry.Kind(**kind) for name, kind in known["kinds"].items()}
                 registry.fill(questions, kinds, {})
             while job := messages.get():
-                _send(pipe, work(**job))
+                _send(pipe, work(**job, tell=partial(_send, pipe)))
         finally:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
 

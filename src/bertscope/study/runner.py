@@ -216,6 +216,10 @@ class _Run:
 
     def _take_in(self, outcome: Outcome) -> None:
         board, step = self._board, self._board.steps[outcome.id]
+        if outcome.how == "waits":
+            self._log.write(f"waits    {step.id}  {outcome.reason}")
+            self._watch.say("waits", step, outcome.reason)
+            return
         self._in_hand.discard(outcome.id)
         if outcome.how == "done":
             board.finish(step, outcome.seconds)

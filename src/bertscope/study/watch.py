@@ -73,7 +73,7 @@ class Live:
         """What is running is in the picture; what failed stays on the screen."""
         if what == "running":
             self._since[step.id] = time.monotonic()
-        if what in ("failed", "skipped") or verbosity() == "verbose":
+        if what in ("failed", "skipped", "waits") or verbosity() == "verbose":
             text = _lines(what, step, reason, trace)
             self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)
 

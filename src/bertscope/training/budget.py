@@ -65,6 +65,10 @@ class Budget:
         self._long_from = self._nearest(self._long_from) if self._long_from else 0.0
         self._began: float | None = None
 
+    @property
+    def largest(self) -> tuple[int, int]:
+        return max(((one.rows_per_step, one.length) for one in self._orders), key=lambda one: one[0] * one[1] ** 2)
+
     def goes_on(self, history: History) -> bool:
         return len(history.epochs) <= len(self.ends)
 

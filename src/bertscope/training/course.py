@@ -37,6 +37,10 @@ class Course(Protocol):
     total: int | None
     """Steps in all; None where nobody knows yet."""
 
+    @property
+    def largest(self) -> tuple[int, int]:
+        """How many things the largest batch has, and how many tokens the longest of them."""
+
     def goes_on(self, history: History) -> bool:
         """Whether there is anything left to do after what happened so far."""
 
@@ -68,6 +72,10 @@ class Epochs:
         batches = math.ceil(len(lengths) / settings.batch_size)
         self.steps_per_epoch = math.ceil(batches / settings.accumulate)
         self.total = self._epochs * self.steps_per_epoch
+
+    @property
+    def largest(self) -> tuple[int, int]:
+        return min(self._settings.batch_size, len(self._lengths)), int(self._lengths.max())
 
     def goes_on(self, history: History) -> bool:
         return len(history.epochs) <= self._epochs

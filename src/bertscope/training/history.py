@@ -24,6 +24,8 @@ class History:
     """Bytes that were in use at once on a GPU, at most; 0 elsewhere."""
     kept: list[int] = field(default_factory=list)
     """After how many steps a checkpoint was kept."""
+    precision: str = "float32"
+    """In which its forward passes ran: one that goes on after it was killed keeps it."""
     notes: list[str] = field(default_factory=list)
     """What a reader must know of how it was done."""
 

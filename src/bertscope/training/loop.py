@@ -19,6 +19,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.folders import refuse_foreign
 from bertscope.core.progress import Progress, progress
+from bertscope.core.room import Share
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import KIND
 from bertscope.training.captured import CapturedSteps
@@ -29,13 +30,13 @@ from bertscope.training.frozen import frozen, rest
 from bertscope.training.graphs import CudaGraphs, Recorder
 from bertscope.training.history import History
 from bertscope.training.keeping import Keeping
-from bertscope.training.memory import KeptForBackward
+from bertscope.training.memory import KeptForBackward, room_on, still_to_take
 from bertscope.training.objective import Objective
 from bertscope.training.optimizer import adamw
+from bertscope.training.precision import HALF, SINGLE, half_is_better, has_half
 from bertscope.training.prefix import Prefix
 
 _POINTS_PER_EPOCH = 20  # of the loss curve
-_WIDE = 384  # hidden units from which half precision was measured to gain more than it may cost (docs/gpu.md)
 _UNTOLD = 16  # steps at least that a GPU has before anybody waits for their losses
 
 
@@ -68,7 +69,8 @@ def train(
         elif run.checkpoint:
             run.checkpoint.remove()
         run.keeping.need_room(run.steps_done)
-        run.to_the_end()
+        with run.room():
+            run.to_the_end()
     if out is not None:
         encoder.save(out, within=run.keeping.folders())
     return run.history
@@ -103,11 +105,29 @@ class Training:
         self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, objective.fingerprint]))
         self.keeping = Keeping(encoder, objective, settings, self.course.total or 0, self.checkpoint)
         self.best_weights: dict[str, Tensor] | None = None
-        wanted = encoder.hidden_size >= _WIDE if halves is None else halves
-        self.halves = on_gpu and wanted and torch.cuda.is_bf16_supported(False)
+        wanted = half_is_better(encoder.hidden_size) if halves is None else halves
+        self.halves = has_half(encoder.device) and wanted
+        self.history.precision = HALF if self.halves else SINGLE
         self.captured = self.capture(CudaGraphs(encoder.device)) if on_gpu else None
         self._settled = 0 if settings.frozen_dropout else settled
         self._prefix: Prefix | None = None
+        self._share: Share | None = None
+
+    def go_on_in(self, precision: str) -> None:
+        """Train in the precision that the training began with, whatever would be chosen here and now."""
+        self.halves = precision == HALF and has_half(self.encoder.device)
+        if precision == HALF and not self.halves:
+            self.history.notes.append("it began in half precision, which isn't to be had here, and went on in single")
+
+    @contextmanager
+    def room(self) -> Iterator[None]:
+        """Wait until a GPU that others use, too, has room for this training."""
+        (things, longest), tokens = self.course.largest, self.objective.tokens
+        each = 1 if tokens is None else math.ceil(len(tokens) / len(self.objective.lengths))
+        best = self.settings.keep == "best"
+        more = still_to_take(self.encoder, self.trained, each * things, longest, keeps_best=best)
+        with room_on(self.encoder.device, more) as self._share:
+            yield
 
     @property
     def steps_done(self) -> int:
@@ -120,6 +140,7 @@ class Training:
         self.best_weights = beside.get("best")
         if self.objective.row_course:
             self.objective.row_course.restore(beside["rows"])
+        self.go_on_in(self.history.precision)
         self.keeping.refuse_lost(self.steps_done)
 
     def to_the_end(self) -> None:
@@ -162,6 +183,8 @@ class Training:
         self.history.seconds += time.perf_counter() - started
         if device.type == "cuda":
             self.history.peak = max(self.history.peak, torch.cuda.max_memory_allocated(device))
+        if self._share:
+            self._share.look()
 
     def _precision(self) -> Any:
         return torch.autocast(self.encoder.device.type, torch.bfloat16, enabled=self.halves)

@@ -67,7 +67,7 @@ def finetune_result(
         notes=[*task.notes],
         provenance={
             "settings": to_json(settings), "data": learned.id, "training_seconds": history.seconds,
-            "activation_bytes": history.activations, "peak_bytes": history.peak,
+            "activation_bytes": history.activations, "peak_bytes": history.peak, "precision": history.precision,
         },
     )  # fmt: skip
 
