@@ -14,8 +14,9 @@ def consequences(result: Result) -> list[Consequence]:
     )  # fmt: skip
     above = result["above_bar"]
     keeps = "" if above.low is not None and above.low > 0 else " (whether that is as much as was asked is open)"
-    known = left.low is not None and left.high is not None
-    between = f" ({percent(1 - left.high)} to {percent(1 - left.low)})" if known else ""
+    between = ""
+    if left.low is not None and left.high is not None:
+        between = f" ({percent(1 - left.high)} to {percent(1 - left.low)})"
     text = (
         f"{percent(1 - left.value)}{between} of the weights in its layers can go: what is left has "
         f"{how_good(pruned.value, pruned.unit)}, the whole {how_good(full.value, full.unit)}{keeps}."
