@@ -73,7 +73,7 @@ from bertscope.study.run import run_study as run_study
 from bertscope.study.runner import run_steps as run_steps
 from bertscope.training.contrastive.question import ContrastiveConfig as ContrastiveConfig
 from bertscope.training.finetune.question import FinetuneConfig as FinetuneConfig
-from bertscope.training.loop import Trained
+from bertscope.training.history import Trained
 
 __version__: str
 __all__: list[str]
