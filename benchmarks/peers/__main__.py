@@ -19,9 +19,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 _ABOVE = """# Beside other libraries
 
 The same job by another library and by bertscope, one after the other in turn, in one run; the least of a few rounds
-counts. `make bench-peers` measures it anew in an environment of its own (`.venv-peers`) and writes this page. Sizes are
-small, so that all of it takes minutes; [the benchmarks](../benchmarks/README.md) have larger ones, and those on a GPU,
-with Trainer and a plain loop beside ours. Times of two runs can't be compared, ratios within one can.
+counts. `make bench-peers` measures it anew in an environment of its own (`.venv-peers`) and writes this page. Sizes
+are small, so that all of it takes minutes; [the benchmarks](../benchmarks/README.md) have larger ones, and those on a
+GPU, with Trainer and a plain loop beside ours. Times of two runs can't be compared, ratios within one can.
 
 """
 

@@ -211,7 +211,7 @@ PEERS = (
     Peer("transformers-interpret", "transformers-interpret", interpret, "zero-shot and image classifiers"),
     Peer("rsatoolbox", "rsatoolbox", rsa, "data of brains; noise ceilings, crossvalidated distances, model fitting"),
     Peer("torch-pruning", "Torch-Pruning", pruning, "any PyTorch model, by tracing it; many importances"),
-    Peer("sentence-transformers", "sentence-transformers", sentence_transformers, "some dozen losses, rerankers, sparse "
-         "encoders, several processes; it is made for use, bertscope for looking"),
+    Peer("sentence-transformers", "sentence-transformers", sentence_transformers,
+         "many losses, rerankers, sparse encoders, several processes; it is made for use, bertscope for looking"),
     Peer("bertviz", "BertViz", bertviz, "decoders and encoder-decoders; single neurons of queries and keys"),
 )  # fmt: skip
