@@ -8,16 +8,20 @@ import time
 import traceback
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bertscope.core.threads import be_considerate
+from bertscope.core.threads import allowed_threads, be_considerate
+
+if TYPE_CHECKING:
+    from benchmarks.peers.jobs import Compared
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 _ABOVE = """# Beside other libraries
 
-The same job by another library and by bertscope, one after the other in turn, in one run; the least of a few rounds counts.
-`make bench-peers` measures it anew in an environment of its own (`.venv-peers`) and writes this page. Sizes are small, so
-that all of it takes minutes; [the benchmarks](../benchmarks/README.md) have larger ones, and those on a GPU, with Trainer
-and a plain loop beside ours. Times of two runs can't be compared, ratios within one can.
+The same job by another library and by bertscope, one after the other in turn, in one run; the least of a few rounds
+counts. `make bench-peers` measures it anew in an environment of its own (`.venv-peers`) and writes this page. Sizes
+are small, so that all of it takes minutes; [the benchmarks](../benchmarks/README.md) have larger ones, and those on a
+GPU, with Trainer and a plain loop beside ours. Times of two runs can't be compared, ratios within one can.
 
 """
 
@@ -50,16 +54,17 @@ def main() -> None:
     facts = machine("cpu")
     told = f"{facts['cpu']}, {facts['threads']} threads, torch {facts['torch']}, transformers {facts['transformers']}"
     load = os.getloadavg()[0]
+    busy = " Others were busy there, too: ratios are rough." if load > allowed_threads() + 1 else ""
     lines = [
         "| library | job | it | bertscope | bertscope is | |", "|---|---|---|---|---|---|", *rows, "",
-        f"{told}; {time.perf_counter() - started:.0f} s in all; a load of {load:.1f} at the end.", "",
+        f"{told}; {time.perf_counter() - started:.0f} s in all; a load of {load:.1f} at the end.{busy}", "",
         "What they do that bertscope doesn't:", "", *beyond,
     ]  # fmt: skip
     if not asked.names and not asked.quick:
         PAGE.write_text(_ABOVE + "\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _row(library: str, found) -> str:
+def _row(library: str, found: Compared) -> str:
     faster = found.theirs / found.ours
     word = {"s": ("times as fast", "times as slow"), "MB": ("times as small", "times as large")}[found.unit]
     said = f"{faster:.2f} {word[0]}" if faster >= 1 else f"{1 / faster:.2f} {word[1]}"

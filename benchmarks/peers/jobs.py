@@ -198,20 +198,20 @@ def bertviz(options: Options) -> Compared:
         shown.page(page)
         size = page.stat().st_size
     return Compared(
-        f"a page with all 144 heads' maps of {len(tokens)} tokens; BertViz's is for a notebook and loads three scripts "
-        "from the network",
+        f"a page with all 144 heads' maps of {len(tokens)} tokens; BertViz's is for a notebook and loads three "
+        "scripts from the network",
         len(theirs.encode()) / 1e6, size / 1e6, "MB", _apart("maps, before rounding,", apart),
     )  # fmt: skip
 
 
 PEERS = (
-    Peer("transformers", "transformers", plain, "every architecture, not only encoders; generation; quantised loading"),
+    Peer("transformers", "transformers", plain, "every architecture, not only encoders; generation; quantising"),
     Peer("transformers", "Trainer", trainer, "many GPUs and machines, DeepSpeed, FSDP, callbacks, logging services"),
     Peer("captum", "captum", captum, "any PyTorch model; some twenty methods of attribution; images"),
-    Peer("transformers-interpret", "transformers-interpret", interpret, "zero-shot and image classifiers; its own HTML"),
+    Peer("transformers-interpret", "transformers-interpret", interpret, "zero-shot and image classifiers"),
     Peer("rsatoolbox", "rsatoolbox", rsa, "data of brains; noise ceilings, crossvalidated distances, model fitting"),
-    Peer("torch-pruning", "Torch-Pruning", pruning, "any PyTorch model, by tracing it; many importances and schedules"),
-    Peer("sentence-transformers", "sentence-transformers", sentence_transformers, "some dozen losses, rerankers, sparse "
-         "encoders, several processes; it is made for use, bertscope for looking"),
-    Peer("bertviz", "BertViz", bertviz, "decoders and encoder-decoders; views of single neurons of queries and keys"),
+    Peer("torch-pruning", "Torch-Pruning", pruning, "any PyTorch model, by tracing it; many importances"),
+    Peer("sentence-transformers", "sentence-transformers", sentence_transformers,
+         "many losses, rerankers, sparse encoders, several processes; it is made for use, bertscope for looking"),
+    Peer("bertviz", "BertViz", bertviz, "decoders and encoder-decoders; single neurons of queries and keys"),
 )  # fmt: skip
