@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -28,9 +30,9 @@ AGAINST = ("change", "graft", "similarity")
 QUICK = {"repeats": 100}
 
 
-@pytest.fixture
-def run(tiny, tmp_path):
-    return jumping(tiny, tmp_path / "run", layer=2, at=5)
+@pytest.fixture(scope="module")
+def run(_tiny, tmp_path_factory):
+    return jumping(copy.deepcopy(_tiny), tmp_path_factory.mktemp("training") / "run", layer=2, at=5)
 
 
 def plan(name: str, *named, limit: int = 40, **settings):
@@ -91,7 +93,7 @@ def fills(monkeypatch):
 
 @on_cpu
 @pytest.mark.parametrize("asked", [
-    ("patterns", "change"), pytest.param(("patterns", "change", "features", "relations"), marks=pytest.mark.slow),
+    ("change",), pytest.param(("patterns", "change", "features", "relations"), marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_many_checkpoints_in_one_reading_find_what_each_finds_alone(tiny, tmp_path, fills, monkeypatch, asked):
     folder = drifting(tiny, tmp_path / "run", steps=(1, 2, 3))
@@ -103,7 +105,7 @@ def test_many_checkpoints_in_one_reading_find_what_each_finds_alone(tiny, tmp_pa
     run_steps(steps, together)
     assert len(read) == 1, "all questions of all checkpoints read the texts once"
     made = {step.id: step for whole in steps for step in whole.before()}
-    assert len(made) == 3 * len(asked) - 1 and fills
+    assert len(made) == 3 * len(asked) - ("change" in asked) and fills
     for step in made.values():
         run_steps([step], alone)
         one, other = together.result(step), alone.result(step)

@@ -92,12 +92,12 @@ def _deviations(beyond: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _certainly_outside(beyond: np.ndarray) -> np.ndarray:
     """[checkpoint]: on one side for certain, where all checkpoints and both sides are asked at once."""
     error, deviations = _deviations(beyond)
-    most = np.quantile(deviations.max((0, 2)), ENDS[1])
+    _, most = percentile_ends(deviations.max((0, 2)))
     return (beyond[:, 0] - most * error > 0).any(0)
 
 
 def _certainly_inside(beyond: np.ndarray) -> np.ndarray:
     """[checkpoint]: on neither side for certain, each for itself."""
     error, deviations = _deviations(beyond)
-    least = -np.quantile(deviations, ENDS[0], axis=1)
-    return (beyond[:, 0] + least * error <= 0).all(0)
+    least, _ = percentile_ends(deviations.swapaxes(0, 1))
+    return (beyond[:, 0] - least * error <= 0).all(0)
