@@ -231,9 +231,10 @@ def test_the_clock_runs_in_steps_and_in_the_one_pass_of_frozen_layers(tiny, monk
 def test_the_step_with_most_tokens_is_weighed(tiny, monkeypatch):
     task, plain, seen = make_task(), loop.Training._step, []
 
-    def step(self, rows, step, epoch, *, weighed=False):
-        seen.append((len(rows) * self.lengths[rows].max(), weighed))
-        return plain(self, rows, step, epoch, weighed=weighed)
+    def step(self, parts, rate, step, epoch, *, weighed=False):
+        (rows,) = parts
+        seen.append((len(rows) * self.objective.lengths[rows].max(), weighed))
+        return plain(self, parts, rate, step, epoch, weighed=weighed)
 
     monkeypatch.setattr(loop.Training, "_step", step)
     result = finetune(tiny, task, PLAIN).result

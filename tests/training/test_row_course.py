@@ -30,13 +30,13 @@ def test_p_is_what_the_step_had_before_it_learnt(tiny, monkeypatch):
     task, seen = make_task(), []
     plain = loop.Training._step
 
-    def spied(self, parts, step, epoch, **kwargs):
+    def spied(self, parts, rate, step, epoch, **kwargs):
         (rows,) = parts
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             batch = self.objective.batch(rows)
             shares = self.model(**batch.inputs).logits.softmax(-1).numpy()
         seen.append((epoch, rows, shares))
-        return plain(self, parts, step, epoch, **kwargs)
+        return plain(self, parts, rate, step, epoch, **kwargs)
 
     monkeypatch.setattr(loop.Training, "_step", spied)
     result = finetune(tiny, task, LONG).result
