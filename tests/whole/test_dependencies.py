@@ -17,8 +17,9 @@ from house import FILES, TESTS, imports, tree_of
 
 HERE = Path(__file__).resolve().parents[2]
 BENCHMARKS = sorted((HERE / "benchmarks").rglob("*.py"))
-ON_REQUEST = {"spacy", "umap", "rsatoolbox"}
-"""Modules that no extra installs: who uses what needs them is told so in a line."""
+ON_REQUEST = {"spacy", "umap", "rsatoolbox", "bertviz", "torch_pruning", "transformers_interpret"}
+"""Modules that no extra installs: who uses what needs them is told so in a line; the last ones are peers, which
+`make bench-peers` installs elsewhere."""
 OURS = {"bertscope", "benchmarks", "patterns", *(path.stem for path in TESTS)}
 PLUGINS = {"pytest-xdist"}
 """What pytest loads by itself."""
