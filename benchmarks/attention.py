@@ -199,7 +199,7 @@ def _means_of_readers(encoders: Sequence[Encoder], examples: Examples) -> np.nda
     relation = np.arange(len(relations.pairs.names))[:, None] == of_compared
     parts = []
     for which in range(len(encoders)):
-        layers, sums = features.of(which).values(), relations.sums[which]
+        layers, sums = features.of(which).values(), relations.sums_of[which]
         attention, special, pairs = (
             np.moveaxis(np.concatenate([getattr(layer, name) for layer in layers], -1), -1, 0)
             for name in ("attention", "special", "pairs_of_heads")
