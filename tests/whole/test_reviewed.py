@@ -21,6 +21,7 @@ from bertscope.models.load import load
 from bertscope.models.new_task_head import with_classifier
 from bertscope.training import loop, objective
 from bertscope.training.finetune.question import finetune
+from device import one_by_one
 from short_training import QUICK, make_task, stop_in_epoch
 
 KIND = "toy"
@@ -88,6 +89,7 @@ def test_a_forward_that_somebody_patched_comes_back(tiny, texts):
     assert block.forward is patched and calls
 
 
+@one_by_one
 def test_what_is_kept_of_a_failed_regression_is_in_the_tasks_units(tiny, tmp_path, monkeypatch):
     task, plain, calls = make_task(regression=True), objective.Labelled.loss, []
 

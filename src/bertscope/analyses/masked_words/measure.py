@@ -12,7 +12,7 @@ from bertscope.analyses.masked_words.question import MaskedWordsConfig
 from bertscope.analyses.masked_words.result import masked_words_result
 from bertscope.analyses.side_by_side import subject
 from bertscope.core.errors import UserError
-from bertscope.core.examples import NOTHING, Examples
+from bertscope.core.examples import Examples
 from bertscope.core.model_record import by_key
 from bertscope.core.progress import progress
 from bertscope.core.resampling import Resampling, RunningMean
@@ -88,7 +88,7 @@ class GuessReader:
         gold = self._output.gold(texts)
         said = encoder.predict(texts, self._output)
         right, pieces = np.moveaxis(self._output.moments(said.logits, gold), -1, 0)
-        bits = np.where(gold != NOTHING, said.logits[..., 1], 0.0).sum(-1, dtype=np.float64)
+        bits = self._output.bits(said.logits, gold)
         self.means[at].add(rows, np.stack([right, bits], 1), pieces)
         self.texts[at] += int((pieces > 0).sum())
         return said.truncated

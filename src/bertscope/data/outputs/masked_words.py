@@ -93,8 +93,12 @@ class MaskedWords:
     def losses(self, outputs: np.ndarray, gold: np.ndarray) -> np.ndarray:
         """The cross-entropy in nats, averaged over a text's pieces; 0 where it has none."""
         there = gold != NOTHING
-        total = np.where(there, outputs[..., 1], 0.0).sum(-1, dtype=np.float64)
+        total = self.bits(outputs, gold)
         return total * np.log(2) / np.maximum(there.sum(-1), 1)
+
+    def bits(self, outputs: np.ndarray, gold: np.ndarray) -> np.ndarray:
+        """[..., n]: what all right pieces of an example took together."""
+        return np.where(gold != NOTHING, outputs[..., 1], 0.0).sum(-1, dtype=np.float64)
 
     def divergence(self, whole: np.ndarray, other: np.ndarray) -> np.ndarray:
         only_the_model_says(self.task)

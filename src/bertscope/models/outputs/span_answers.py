@@ -148,8 +148,10 @@ def _best(raw: tuple[Tensor, Tensor], batch: RowBatch) -> tuple[Tensor, Tensor, 
     score, first, last = best_spans(*raw, inside)
     row = torch.arange(len(score), device=score.device)
     best = score.new_full((len(batch.examples),), -torch.inf).scatter_reduce(0, batch.owner, score, "amax")
-    wins = torch.where(score == best[batch.owner], -row, -len(score))  # of equals the first window
-    return score, first, last, -row.new_full(best.shape, -len(score)).scatter_reduce(0, batch.owner, wins, "amax")
+    # Of equals the first window; of scores that aren't numbers none wins, and the last row is as good as any.
+    last_row = -(len(score) - 1)
+    wins = torch.where(score == best[batch.owner], -row, last_row)
+    return score, first, last, -row.new_full(best.shape, last_row).scatter_reduce(0, batch.owner, wins, "amax")
 
 
 def _kl_of_possible(whole: Tensor, other: Tensor) -> Tensor:
