@@ -18,8 +18,9 @@ from bertscope.core.examples import Examples
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.training.finetune.question import FinetuneConfig
-from bertscope.training.loop import Training, own_randomness
+from bertscope.training.loop import Training
 from bertscope.training.objective import Labelled
+from bertscope.training.randomness import own_randomness
 
 TRAINER, LOOP, ONE_BY_ONE = "Trainer, bf16", "a plain loop, bf16", "bertscope, one by one, bf16"
 RECORDED, SINGLE = "bertscope, recorded, bf16", "bertscope, recorded, fp32"

@@ -19,8 +19,9 @@ from bertscope.data.task import Task
 from bertscope.models.batches import tokenise
 from bertscope.models.encoder import Encoder
 from bertscope.training.finetune.question import FinetuneConfig
-from bertscope.training.loop import Training, own_randomness
+from bertscope.training.loop import Training
 from bertscope.training.objective import Labelled
+from bertscope.training.randomness import own_randomness
 
 TRAINER, OURS = "Trainer, group_by_length", "bertscope"
 RATE = 1e-4

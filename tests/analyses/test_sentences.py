@@ -12,7 +12,8 @@ from scipy.stats import spearmanr, t
 from bertscope.analyses.sentences.question import SentencesConfig, sentences
 from bertscope.core.errors import UserError
 from bertscope.core.hashing import hashed
-from bertscope.core.resampling import group_bounds, rank_draws, rank_left_out
+from bertscope.core.rank_resampling import rank_draws, rank_left_out
+from bertscope.core.resampling import group_bounds
 from bertscope.data.task import Task
 from bertscope.models.new_task_head import bare
 from contrast_sets import sts

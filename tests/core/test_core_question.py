@@ -56,13 +56,14 @@ def test_a_stored_result_is_opened_by_its_folder(tmp_path):
 def test_it_is_called_as_it_is_declared():
     reading = [each.name for each in fields(DataOptions)]
     assert {"text", "label", "kind", "data_seed"} <= {*reading}
-    listed = ["model", "task", "config", "add", "fail", "seconds", *reading, "store", "tokenizer", "base"]
+    own = ["add", "fail", "seconds", "gigabytes"]
+    listed = ["model", "task", "config", *own, *reading, "store", "tokenizer", "base"]
     assert list(inspect.signature(question()).parameters) == listed
     keeps = question(keeps="model", optional={"train": Input("examples", flag="Other data."), "shapes": RESULTS})
     assert list(inspect.signature(keeps).parameters) == [*listed[:3], "train", *listed[3:], "out", "resume"]
     assert inspect.signature(keeps).parameters["train"].kind is inspect.Parameter.KEYWORD_ONLY
     alone = question(inputs={"earlier": RESULTS})
-    assert list(inspect.signature(alone).parameters) == ["earlier", "config", "add", "fail", "seconds", "store"]
+    assert list(inspect.signature(alone).parameters) == ["earlier", "config", *own, "store"]
     assert "module" in inspect.signature(Question).parameters, "the class keeps its own"
     with pytest.raises(UserError, match=r"sums takes no nmber=; did you mean 'number'\?"):
         sums(nmber=5)

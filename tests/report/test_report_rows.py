@@ -199,6 +199,7 @@ def test_what_the_questions_themselves_declare_is_found_in_their_tables(tmp_path
     few = few_rows()
     mistakes, duel, reasons = few.mistakes(), few.duel(), few.reasons(3)
     mistakes.tables["rows"] = mistakes.tables["rows"].assign(pair="b", p_gold=0.5)
+    mistakes.tables["neighbours"] = mistakes.tables["neighbours"].assign(p_trained=0.5)
     duel.tables["rows"] = duel.tables["rows"].assign(pair="b")
     trained = mistakes.tables["rows"][["row", "gold", "predicted", "p", "p_gold"]]
     trained = trained.rename(columns={"p": "p_after"}).assign(

@@ -23,8 +23,9 @@ from bertscope.models.load import load
 from bertscope.models.outputs.kinds import MODEL_OUTPUTS
 from bertscope.training.distill import Teacher
 from bertscope.training.finetune.question import FinetuneConfig
-from bertscope.training.loop import Training, own_randomness
+from bertscope.training.loop import Training
 from bertscope.training.objective import Labelled
+from bertscope.training.randomness import own_randomness
 from doc_pages import HERE
 from families import CONFIGS, tiny_model
 

@@ -24,7 +24,8 @@ from bertscope.core.intervals import (
     reach,
     wider_for_all,
 )
-from bertscope.core.resampling import Resampling, group_bounds, left_out, metric_draws, rank_draws, resampled_means
+from bertscope.core.rank_resampling import rank_draws
+from bertscope.core.resampling import Resampling, group_bounds, left_out, metric_draws, resampled_means
 from bertscope.core.variance_components import example_values, group_values, interval_over_runs
 from bertscope.data.metrics import metric
 from labelled_shares import labelled_shares

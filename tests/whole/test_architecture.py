@@ -132,7 +132,7 @@ def test_what_an_input_is_said_to_be_is_what_the_measuring_function_takes():
         "model": ["Encoder"], "scorer": ["Scorer"], "task": ["Task"], "examples": ["Examples"],
         "data": ["Task | Examples"], "states": ["Given", "StatesStore"], "result": ["Result"],
         "pairs": ["MinimalPairs"], "map_labels": ["OwnLabels"],
-        "corpus": ["StreamedTexts"], "division": ["Division"], "documents": ["Documents"],
+        "corpus": ["StreamedTexts"], "division": ["Division"], "documents": ["Documents"], "survey": ["Sums"],
     }  # fmt: skip
     for name in QUESTIONS:
         question = find(name)

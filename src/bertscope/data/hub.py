@@ -97,7 +97,8 @@ def loaded(
     """A data set, or one of its splits, downloaded to the library's own cache, or as a stream that keeps nothing."""
     from datasets import load_dataset
 
-    return load_dataset(id, config, split=split, revision=revision, streaming=streaming)
+    how: dict[str, Any] = {"revision": revision, "streaming": True} if streaming else {}
+    return load_dataset(id, config, split=split, **how)
 
 
 def on_hub(task: Declared) -> OnHub:

@@ -21,9 +21,10 @@ from bertscope.core.attributions import Attributions, Targets, Wanted
 from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.freed_memory import give_back_memory
 from bertscope.core.output import Output
 from bertscope.core.progress import progress
-from bertscope.models.batches import WINDOW, give_back_memory
+from bertscope.models.batches import WINDOW
 from bertscope.models.embedding_path import EmbeddingPath, embedding_path
 from bertscope.models.evaluating import frozen
 from bertscope.models.explained_window import SLOT, ExplainedWindow, joined

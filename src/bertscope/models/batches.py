@@ -6,8 +6,6 @@ stays under a budget of tokens: little padding, even batches, and nothing that g
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
@@ -18,11 +16,11 @@ import torch
 from torch import Tensor
 
 from bertscope.core.examples import Examples
+from bertscope.core.freed_memory import give_back_memory
 from bertscope.models.sending import sent
 from bertscope.models.words import NO_WORD, align, encode, special_ids
 
-WINDOW = 2048
-"""Texts that are tokenised and sorted by length at a time, unless somebody says otherwise."""
+WINDOW = 2048  # texts that are tokenised and sorted by length at a time, unless somebody says otherwise
 
 
 @dataclass(frozen=True)
@@ -274,9 +272,8 @@ class Window:
 
     tokens: Tokens
     groups: Sequence[np.ndarray]
-    how: dict[str, Any]
-    """They are padded."""
-    device: Any = "cpu"
+    how: dict[str, Any]  # they are padded
+    device: Any
 
     def __iter__(self) -> Iterator[Batch]:
         for rows in self.groups:
@@ -286,18 +283,9 @@ class Window:
 
 def _sent_batch(batch: Batch, device: Any) -> SentBatch:
     held = {each.name: getattr(batch, each.name) for each in fields(batch)}
-    moved = {name: sent(value, device) for name, value in held.items() if isinstance(value, Tensor)}
-    inputs = {name: sent(value, device) for name, value in batch.inputs.items()}
-    return SentBatch(**held | moved | {"inputs": inputs}, host=batch)
-
-
-def give_back_memory() -> None:
-    """Return freed memory to the system. Small things that stay (a kernel for each new shape of batch) lie between
-    the large ones of a batch, so that those of the next window don't fit where these were, and memory would grow."""
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
-        if trim is not None:
-            trim(0)
+    moved: dict[str, Any] = {name: sent(value, device) for name, value in held.items() if isinstance(value, Tensor)}
+    moved["inputs"] = {name: sent(value, device) for name, value in batch.inputs.items()}
+    return SentBatch(**held | moved, host=batch)
 
 
 def group_by_budget(lengths: np.ndarray, tokens: int, cells: int | None = None) -> Iterator[np.ndarray]:

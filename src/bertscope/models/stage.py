@@ -18,8 +18,8 @@ from safetensors import safe_open
 from torch import Tensor, nn
 
 from bertscope.core.errors import UserError
+from bertscope.core.freed_memory import give_back_memory
 from bertscope.core.memory_mapped import FilePages
-from bertscope.models.batches import give_back_memory
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import locate, parts_of
 

@@ -73,7 +73,7 @@ class Budget:
         return len(history.epochs) <= len(self.ends)
 
     def steps_done(self, history: History) -> int:
-        return int(history.epochs[-1]["step"])
+        return int(history.epochs[-1]["step"]) if history.epochs else 0
 
     def is_kept(self, number: int) -> bool:
         """Whether a checkpoint is kept after so many stretches."""

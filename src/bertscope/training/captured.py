@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from bertscope.models.batches import Batch
 from bertscope.models.encoder import Encoder
 from bertscope.training.graphs import Recorder, Work
-from bertscope.training.memory import KeptForBackward
+from bertscope.training.memory import weighing
 from bertscope.training.objective import Objective
 from bertscope.training.prefix import Prefix
 from bertscope.training.static_batch import StaticBatch, shape_of
@@ -110,7 +110,7 @@ class CapturedSteps:
             self.replayed += 1
             return
         plain = self._objective.batch(things)
-        with self._weighing() if weighed else nullcontext():
+        with weighing(self._encoder.model, self) if weighed else nullcontext():
             self._work(plain, None)
 
     def _found_or_made(self, batch: Batch) -> _Recorded | None:
@@ -126,7 +126,7 @@ class CapturedSteps:
     def _record(self, work: Work) -> Work | None:
         """Try the work, which changes nothing, and record it."""
         with self._unchanged(), self._recorder.aside():
-            with self._weighing():
+            with weighing(self._encoder.model, self):
                 work()
             for _ in range(_TRIES - 1):
                 work()
@@ -198,13 +198,6 @@ class CapturedSteps:
             for gradient in self._gradients:
                 if id(gradient) not in had:
                     gradient.zero_()
-
-    @contextmanager
-    def _weighing(self) -> Iterator[None]:
-        kept = KeptForBackward(self._encoder.model)
-        with kept:
-            yield
-        self.activations = max(self.activations, kept.bytes)
 
 
 def _first_line(error: RuntimeError) -> str:

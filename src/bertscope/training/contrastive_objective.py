@@ -20,7 +20,7 @@ from bertscope.core.bucketing import rounded
 from bertscope.core.errors import UserError
 from bertscope.core.files import digest_text
 from bertscope.core.intervals import bootstrap_interval, percentile_ends
-from bertscope.core.resampling import rank_draws
+from bertscope.core.rank_resampling import rank_draws
 from bertscope.data.positives import Sets
 from bertscope.data.scored import Scores
 from bertscope.models.batches import Batch, Filled, Tokens, fill_up, group_by_budget, pad, tokenise_all

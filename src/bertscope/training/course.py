@@ -34,8 +34,9 @@ class Stretch:
 class Course(Protocol):
     """The way of a training from its beginning to its end."""
 
-    total: int | None
-    """Steps in all; None where nobody knows yet."""
+    @property
+    def total(self) -> int | None:
+        """Steps in all; None where nobody knows yet."""
 
     @property
     def largest(self) -> tuple[int, int]:
@@ -81,7 +82,7 @@ class Epochs:
         return len(history.epochs) <= self._epochs
 
     def steps_done(self, history: History) -> int:
-        return (len(history.epochs) - 1) * self.steps_per_epoch
+        return max(0, len(history.epochs) - 1) * self.steps_per_epoch
 
     def stretch(self, number: int, history: History, generator: np.random.Generator) -> Stretch:
         together, first = self._settings.accumulate, (number - 1) * self.steps_per_epoch

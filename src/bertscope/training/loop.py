@@ -30,11 +30,12 @@ from bertscope.training.frozen import frozen, rest
 from bertscope.training.graphs import CudaGraphs, Recorder
 from bertscope.training.history import History
 from bertscope.training.keeping import Keeping
-from bertscope.training.memory import KeptForBackward, room_on, still_to_take
+from bertscope.training.memory import largest_step, room_on, still_to_take, weighing
 from bertscope.training.objective import Objective
 from bertscope.training.optimizer import adamw
 from bertscope.training.precision import HALF, SINGLE, half_is_better, has_half
 from bertscope.training.prefix import Prefix
+from bertscope.training.randomness import own_randomness
 
 _POINTS_PER_EPOCH = 20  # of the loss curve
 _UNTOLD = 16  # steps at least that a GPU has before anybody waits for their losses
@@ -68,7 +69,7 @@ def train(
             run.restore()
         elif run.checkpoint:
             run.checkpoint.remove()
-        run.keeping.need_room(run.steps_done)
+        run.keeping.need_room(run.course.steps_done(run.history))
         with run.room():
             run.to_the_end()
     if out is not None:
@@ -93,8 +94,8 @@ class Training:
     ) -> None:
         assert settings.learning_rate is not None
         self.encoder, self.objective, self.settings, self.out = encoder, objective, settings, out
-        self.model, self.course = encoder.model, course or Epochs(objective.lengths, settings)
-        self.history, self._closed = History(chance=objective.chance), closed
+        self.model, self.course = encoder.model, course if course else Epochs(objective.lengths, settings)
+        self.history, self._closed = History(chance=objective.chance), closed or (lambda history: None)
         self.trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         if not self.trained:
             raise UserError(f"all of {encoder.name} is frozen: nothing is left to train; freeze less of it")
@@ -122,16 +123,10 @@ class Training:
     @contextmanager
     def room(self) -> Iterator[None]:
         """Wait until a GPU that others use, too, has room for this training."""
-        (things, longest), tokens = self.course.largest, self.objective.tokens
-        each = 1 if tokens is None else math.ceil(len(tokens) / len(self.objective.lengths))
-        best = self.settings.keep == "best"
-        more = still_to_take(self.encoder, self.trained, each * things, longest, keeps_best=best)
+        step, best = largest_step(self.course, self.objective), self.settings.keep == "best"
+        more = still_to_take(self.encoder, self.trained, *step, keeps_best=best)
         with room_on(self.encoder.device, more) as self._share:
             yield
-
-    @property
-    def steps_done(self) -> int:
-        return self.course.steps_done(self.history) if self.history.epochs else 0
 
     def restore(self) -> None:
         """Be as the training was after its last finished epoch."""
@@ -141,7 +136,7 @@ class Training:
         if self.objective.row_course:
             self.objective.row_course.restore(beside["rows"])
         self.go_on_in(self.history.precision)
-        self.keeping.refuse_lost(self.steps_done)
+        self.keeping.refuse_lost(self.course.steps_done(self.history))
 
     def to_the_end(self) -> None:
         if not self.history.epochs:
@@ -160,8 +155,7 @@ class Training:
         self._finish()
 
     @property
-    def _out_of_patience(self) -> bool:
-        """Whether no epoch was better than the best for as long as that is waited for."""
+    def _out_of_patience(self) -> bool:  # no epoch was better than the best for as long as that is waited for
         patience = self.settings.patience
         return patience is not None and len(self.history.epochs) - 1 - self.history.best >= patience
 
@@ -261,7 +255,7 @@ class Training:
         sizes = [self.objective.size(batch) for batch in batches] if len(batches) > 1 else [1.0]
         for batch, size in zip(batches, sizes, strict=True):
             below = self._prefix.instead(batch) if self._prefix else nullcontext()
-            with self._precision(), below, self._weighing() if weighed else nullcontext():
+            with self._precision(), below, weighing(self.model, self.history) if weighed else nullcontext():
                 loss = self.objective.loss(batch) * (size / sum(sizes))
             loss.backward()
             value += loss.item()
@@ -271,13 +265,6 @@ class Training:
         self.optimizer.step()
         self.optimizer.zero_grad()
         return value
-
-    @contextmanager
-    def _weighing(self) -> Iterator[None]:
-        kept = KeptForBackward(self.model)
-        with kept:
-            yield
-        self.history.activations = max(self.history.activations, kept.bytes)
 
     def _close_epoch(self, epoch: int, loss: float) -> dict[str, float]:
         """Score the validation set, remember the epoch, and make it the one to come back to."""
@@ -289,8 +276,7 @@ class Training:
             self.history.best = epoch
         if self.settings.keep == "best" and self.history.best == epoch:
             self.best_weights = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
-        if self._closed is not None:
-            self._closed(self.history)
+        self._closed(self.history)
         if self.checkpoint and epoch:
             rows = self.objective.row_course
             beside = {"best": self.best_weights, "rows": rows.tensors() if rows else None}
@@ -310,10 +296,3 @@ class Training:
             f"training stopped: {what} at step {step + 1}{of} (epoch {epoch}){kept}; "
             f"try a learning rate under {self.settings.learning_rate:g}"
         )
-
-
-@contextmanager
-def own_randomness(device: torch.device) -> Iterator[None]:
-    """Seed freely inside the block: the caller's generators come back as they were."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        yield

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -14,6 +16,10 @@ from torch.autograd.graph import saved_tensors_hooks
 from bertscope.core.bucketing import rounded
 from bertscope.core.room import Share, room
 from bertscope.models.encoder import Encoder
+
+if TYPE_CHECKING:
+    from bertscope.training.course import Course
+    from bertscope.training.objective import Objective
 
 _SINGLE = 4  # bytes of a number
 _AND_GRADIENTS = 1.25  # of what is kept for the backward pass: what that pass itself makes and lets go
@@ -41,6 +47,26 @@ class KeptForBackward(saved_tensors_hooks):
         if storage.data_ptr() not in self._there:
             self._kept[storage.data_ptr()] = storage.nbytes()
         return tensor
+
+
+class _Weighed(Protocol):
+    activations: int
+
+
+@contextmanager
+def weighing(model: nn.Module, told: _Weighed) -> Iterator[None]:
+    """Tell how many bytes the block keeps for the backward pass, where no block before kept more."""
+    kept = KeptForBackward(model)
+    with kept:
+        yield
+    told.activations = max(told.activations, kept.bytes)
+
+
+def largest_step(course: Course, objective: Objective) -> tuple[int, int]:
+    """Of the step that needs most: how many rows it has, and how many tokens the longest of them."""
+    (things, longest), tokens = course.largest, objective.tokens
+    each = 1 if tokens is None else math.ceil(len(tokens) / len(objective.lengths))  # as many rows has a thing
+    return each * things, longest
 
 
 def kept_for_backward(encoder: Encoder, rows: int, tokens: int) -> int:

@@ -13,7 +13,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.intervals import interval, jackknife_interval
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
-from bertscope.core.resampling import rank_draws
+from bertscope.core.rank_resampling import rank_draws
 from bertscope.core.result import Result
 from bertscope.models.sentence_vectors import TEXT_POOLS
 

@@ -10,7 +10,7 @@ import pandas as pd
 from bertscope.analyses.geometry.result import BASELINE
 from bertscope.analyses.sentences.result import ALIGNMENT, UNIFORMITY
 from bertscope.core.model_record import ModelRecord
-from bertscope.core.resampling import rank_draws, rank_left_out
+from bertscope.core.rank_resampling import rank_draws, rank_left_out
 from bertscope.core.result import Result
 from bertscope.core.variance_components import group_values, interval_over_runs
 from bertscope.experiments.contrast.question import ARMS, BEFORE, ContrastConfig

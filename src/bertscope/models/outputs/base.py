@@ -19,9 +19,10 @@ from torch import Tensor, nn
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
+from bertscope.core.freed_memory import give_back_memory
 from bertscope.core.model_record import Origin
 from bertscope.core.output import Output
-from bertscope.models.batches import WINDOW, Batch, Shape, Tokens, give_back_memory, pad, tokenise
+from bertscope.models.batches import WINDOW, Batch, Shape, Tokens, pad, tokenise
 from bertscope.models.observe import default_budget
 from bertscope.models.outputs.contrasted import Contrasted
 from bertscope.models.outputs.deployed import Deployed
