@@ -206,7 +206,12 @@ def test_what_the_questions_themselves_declare_is_found_in_their_tables(tmp_path
         predicted_before="positive", p_before=0.5, p_gold_before=0.5
     )
     results = {"errors": mistakes, "versus": duel, "explain": reasons, "ablate": few.flips(FLIPS)}
-    results["finetune"] = replace(mistakes, tables={"rows": trained})
+    course = trained[["row", "gold"]].assign(
+        confidence=0.5, variability=0.1, correctness=0.5, region="hard", text="a"
+    )
+    results["finetune"] = replace(
+        mistakes, tables={"rows": trained, "training_rows": course, "never_learnt": course[["row", "text"]]}
+    )
     for name, result in results.items():
         put(tmp_path, replace(result, question=name, version=registry.find(name).version))
     found = {entry["id"].partition("-")[0]: entry["rows"] for entry in entries(page_of(tmp_path))}
