@@ -97,6 +97,7 @@ def test_features_of_texts_without_words(models, corpus, tmp_path, monkeypatch):
     assert_same(whole, find("features")(models[0], str(corpus), repeats=100, shards=3, store=tmp_path))
 
 
+@pytest.mark.slow
 def test_redundancy(models, corpus, tmp_path):
     """The sample of tokens is that of the whole corpus: those with the smallest hashes."""
     how = {"repeats": 100, "tokens": 300, "clusters": 3}
@@ -104,6 +105,7 @@ def test_redundancy(models, corpus, tmp_path):
     assert_same(whole, find("redundancy")(models, str(corpus), **how, shards=3, store=tmp_path))
 
 
+@pytest.mark.slow
 def test_relations(models, tmp_path):
     """Pairs and their controls lie in different shards, and the half that chooses is in all of them."""
     bank = str(treebank(tmp_path / "bank.conllu", SHORT))
@@ -183,6 +185,7 @@ def test_geometry(models, short, tmp_path):
     assert_same(whole, find("geometry")(models, str(short), **how, shards=5, store=tmp_path))
 
 
+@pytest.mark.slow
 def test_similarity(models, short, tmp_path):
     """It reads the states that geometry has kept in as many shards."""
     store = Store(tmp_path)
@@ -204,6 +207,7 @@ def test_texts_too_long_for_the_model_leave_a_shard_without_a_row(models, tmp_pa
     assert_same(whole, find("geometry")(models[0], str(tmp_path / "long.txt"), groups=5, shards=3, store=tmp_path))
 
 
+@pytest.mark.slow
 def test_all_files_of_a_pattern_are_one_corpus(models, tmp_path):
     found = lines()
     for place in range(4):
@@ -229,6 +233,7 @@ def test_what_is_stored_is_sums_and_a_shard_is_made_once(models, corpus, tmp_pat
     assert before == {folder: folder.stat().st_mtime_ns for folder in kept}
 
 
+@pytest.mark.slow
 def test_a_damaged_shard_is_made_again_alone(models, corpus, tmp_path):
     store = Store(tmp_path)
     ask = lambda: find("change")(*models, str(corpus), repeats=100, shards=3, store=store)  # noqa: E731
