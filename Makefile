@@ -16,10 +16,11 @@ help: ## show what can be made
 demo: $(VENV)/.installed ## run the demo on the built-in model and language: demo-report.html
 	$(BIN)/bertscope demo
 
-# A worker for each core that this process may use; a file's tests stay together, as they share what is slow to make.
+# A worker for each core that this process may use. Each has half of the tests in order, since a file's tests share what
+# is slow to make, and who is done takes from the end of the other's.
 WORKERS = $(shell $(BIN)/python -c 'import os; \
 	cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(); \
-	print("-n", cores, "--dist loadfile") if cores > 1 else None')
+	print("-n", cores, "--dist worksteal") if cores > 1 else None')
 
 test: $(VENV)/.tested ## run the tests that take seconds
 	$(BIN)/python -m pytest -m "not slow and not alone" $(WORKERS)
