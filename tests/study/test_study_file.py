@@ -59,7 +59,7 @@ def ids(steps) -> list[str]:
 def test_questions_become_the_steps_that_one_would_plan_by_hand(study):
     base, task = model_root("pocket"), task_root("demo/sentiment", seed=3)
     reviews, corpus = examples_root("demo/sentiment", seed=3), examples_root("demo/corpus", seed=3)
-    compared = scratch.plan(base, task, scratch.ScratchConfig(seeds=(3,), patterns=False, recipe="pocket", epochs=3))
+    compared = scratch.plan(base, task, scratch.ScratchConfig(seeds=(3,), patterns=False, recipe="pocket"))
     model = compared.inputs["tuned.3"]
     both = {"models.0": base, "models.1": model}
     states = [find("states").step({"model": one, "examples": corpus}) for one in (base, model)]
@@ -71,7 +71,7 @@ def test_questions_become_the_steps_that_one_would_plan_by_hand(study):
         find("redundancy").step({"models.0": model, "data": task}, RedundancyConfig(pairs=3)),
         find("ablate").step({"model": model, "task": task}, AblateConfig(units=("head", "layer"))),
         find("importance").step({"model": model, "task": task}, ImportanceConfig(steps=4, random=2)),
-        lottery.plan(base, task, lottery.LotteryConfig(seeds=(3,), patterns=False, recipe="pocket", epochs=3)),
+        lottery.plan(base, task, lottery.LotteryConfig(seeds=(3,), patterns=False, recipe="pocket")),
         find("probe").step(
             {"states.0": states[0], "states.1": states[1], "examples": corpus},
             ProbeConfig(targets=("pos", "relation"), probes=("linear",), words=1000),
