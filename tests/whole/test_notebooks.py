@@ -78,7 +78,7 @@ def test_its_code_compiles_and_names_what_there_is(name):
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "bertscope":
                 called.add(node.attr)
-                assert hasattr(bertscope, node.attr), f"cell {number}: bertscope has no {node.attr}"
+                assert node.attr in dir(bertscope), f"cell {number}: bertscope has no {node.attr}"
     assert len(called) >= 3
 
 
