@@ -1,7 +1,7 @@
-"""The software bill of materials, lock/sbom.json (CycloneDX 1.6): what the package holds and what is installed beside it.
+"""The software bill of materials, lock/sbom.json (CycloneDX 1.6): what the package holds, and what is beside it.
 
-`make lock` writes it anew, and so does `python tests/support/bill_of_materials.py`. Versions are lock/'s; licences and
-who needs whom are the packages' own metadata; of what isn't installed (CUDA libraries) the package index is asked.
+`make lock` writes it anew, and so does `python tests/support/bill_of_materials.py`. Versions are lock/'s; licences
+and who needs whom are the packages' own metadata; of what isn't installed (CUDA libraries) the index is asked.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from lock import HERE, INSTALLED, LOCKS, MACHINES, closure, locked, metadata_of,
 BILL = LOCKS / "sbom.json"
 LOCKED = ("torch", "run", "cuda", "test")
 WEIGHTS = {
-    "pocket": ("models/pocket/model.safetensors", "A small BERT, pre-trained for this project: models/pocket/README.md."),
-    "classifiers": ("analyses/shapes/classifiers.safetensors", "Small nets that tell shapes of attention maps apart."),
+    "pocket": ("models/pocket/model.safetensors", "A small BERT, pre-trained for this project (its README.md)."),
+    "classifiers": ("analyses/shapes/classifiers.safetensors", "Small nets that tell shapes of attention apart."),
 }
 """What the package holds that is no source."""
 
@@ -107,7 +107,8 @@ def licences(about: Message) -> list[dict[str, Any]]:
     """As a package says it: by an expression, else by classifiers, else in a line of its own."""
     if expression := about["License-Expression"]:
         return [{"expression": expression}]
-    classifiers = [line.split(" :: ")[-1] for line in about.get_all("Classifier") or () if line.startswith("License ::")]
+    all_of_them = about.get_all("Classifier") or ()
+    classifiers = [line.split(" :: ")[-1] for line in all_of_them if line.startswith("License ::")]
     own = (about["License"] or "").strip().splitlines()
     names = [name for name in classifiers if name != "OSI Approved"] or own[:1] or [UNSAID]
     return [{"license": {"name": name}} for name in names]

@@ -1,8 +1,8 @@
 """The notebooks in docs/notebooks: running them, and keeping under each cell what it shows.
 
-`make notebooks` runs all of them, `python tests/support/notebooks.py lecture` one. Each is run in a process and an empty
-folder of its own. What Jupyter would show under a cell is kept: what is printed, and the last expression as HTML,
-picture or text. What is told on standard error (progress) isn't: it has times in it, and no reader needs it.
+`make notebooks` runs all of them, `python tests/support/notebooks.py lecture` one. Each is run in a process and an
+empty folder of its own. What Jupyter would show under a cell is kept: what is printed, and the last expression as
+HTML, picture or text. What is told on standard error (progress) isn't: it has times in it, and no reader needs it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The oldest versions that pyproject.toml allows, as pip takes them: `pip install -c <(python tests/support/oldest.py) ...`.
+"""The oldest versions that pyproject.toml allows, in lines that `pip install -c FILE` takes.
 
 docs/install.md has a table of them, and what was run with them when.
 """

@@ -68,7 +68,7 @@ def test_every_reference_is_to_a_component(kept):
     ("text", "expected"),
     [
         ("License-Expression: MIT OR Apache-2.0\nLicense: else", [{"expression": "MIT OR Apache-2.0"}]),
-        ("License: a line\nClassifier: License :: OSI Approved :: MIT License", [{"license": {"name": "MIT License"}}]),
+        ("License: a line\nClassifier: License :: OSI Approved :: MIT", [{"license": {"name": "MIT"}}]),
         ("License: a line\nClassifier: License :: OSI Approved", [{"license": {"name": "a line"}}]),
         ("Name: silent", [{"license": {"name": UNSAID}}]),
     ],

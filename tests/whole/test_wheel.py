@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-import subprocess
-import sys
 import tomllib
 from email import message_from_string
 from fnmatch import fnmatchcase
@@ -17,20 +15,13 @@ import pytest
 import yaml
 
 from bertscope import __version__
+from built_wheel import build
 from lock import HERE
 from shared_data import DATA, needs_data
 
 SOURCES = HERE / "src"
 MOST = 25_000_000
 """Bytes of the wheel."""
-
-
-def build(checkout: Path, out: Path) -> Path:
-    pytest.importorskip("hatchling")  # not on the bare GPU machine
-    call = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(out)]
-    subprocess.run(call, cwd=checkout, capture_output=True, check=True)
-    (wheel,) = out.glob("*.whl")
-    return wheel
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from built_wheel import build
 from lock import HERE
-from test_wheel import build
 
 pytestmark = pytest.mark.slow
 
@@ -22,8 +22,8 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.bin, self.folder = folder / "venv" / "bin", folder / "work"
         self.folder.mkdir()
-        own = {"HOME": str(folder), "HF_HUB_OFFLINE": "1", "COLUMNS": "100"}
-        self.environment = {name: os.environ[name] for name in os.environ if name not in ("PYTHONPATH", "VIRTUAL_ENV")} | own
+        kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        self.environment = kept | {"HOME": str(folder), "HF_HUB_OFFLINE": "1", "COLUMNS": "100"}
 
     def __call__(self, program: str, *words: str) -> subprocess.CompletedProcess[str]:
         call = [str(self.bin / program), *words]
@@ -66,7 +66,7 @@ def test_a_newcomers_first_commands(place):
     assert "144 heads" in place.said("-q", "patterns", "pocket", "--on", "demo/sentiment", "--limit", "50")
     trained = ("--on", "demo/sentiment", "--limit", "40", "--epochs", "1", "--out", "tuned")
     assert "accuracy" in place.said("-q", "finetune", "pocket", *trained)
-    assert "probability" in place.said("-q", "explain", "tuned", "--text", "the food was cold and the waiter was rude")
+    assert "probability" in place.said("-q", "explain", "tuned", "--text", "the food was cold and bad")
     place.said("-q", "attention", "pocket", "--text", "the soup was cold", "--out", "maps.html")
     place.said("-q", "report", "build")
     page = (place.folder / "report.html").read_text(encoding="utf-8")
