@@ -21,14 +21,16 @@ demo: $(VENV)/.installed ## run the demo on the built-in model and language: dem
 WORKERS = $(shell $(BIN)/python -c 'import os; \
 	cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(); \
 	print("-n", cores, "--dist worksteal") if cores > 1 else None')
+# Only the files that have such tests: to look through all of them takes half a minute.
+ALONE = $(shell grep -rl --include='*.py' 'mark\.alone' tests)
 
 test: $(VENV)/.tested ## run the tests that take seconds
 	$(BIN)/python -m pytest -m "not slow and not alone" $(WORKERS)
-	$(BIN)/python -m pytest -m "not slow and alone"
+	$(BIN)/python -m pytest -m "not slow and alone" $(ALONE)
 
 test-all: $(VENV)/.tested ## run every test
 	$(BIN)/python -m pytest -m "not alone" $(WORKERS)
-	$(BIN)/python -m pytest -m alone
+	$(BIN)/python -m pytest -m alone $(ALONE)
 
 test-gpu: $(VENV)/.tested ## run the tests that use a GPU, where there is one
 	BERTSCOPE_TEST_DEVICE=cuda $(BIN)/python -m pytest -m "not slow" $(shell $(BIN)/python tests/support/gpu_tests.py)
