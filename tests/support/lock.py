@@ -108,7 +108,7 @@ class Wheel:
 
 
 def project() -> tuple[list[Requirement], list[Requirement]]:
-    """What pyproject.toml asks for at run time, with the live page and what builds it, and for all extras but `docs`."""
+    """What pyproject.toml asks for at run time, with the live page and what builds it, and for extras but `docs`."""
     parsed = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))
     optional = parsed["project"]["optional-dependencies"]
     run = [*parsed["project"]["dependencies"], *optional["live"], *parsed["build-system"]["requires"], EDITABLE]

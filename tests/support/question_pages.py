@@ -1,18 +1,18 @@
-"""What the docs say of each question that its declaration says: docs/questions/NAME.md below the hand-written part, the
-list of questions there and in README.md, and the site's contents.
+"""What the docs say of each question that its declaration says: docs/questions/NAME.md below what people wrote, the
+list of questions there and in README.md, and the contents of the site.
 
-`python tests/support/question_pages.py` writes all of it anew; a page that isn't there yet begins with empty headings.
+`python tests/support/question_pages.py` writes all of it anew; a page that isn't there begins with empty headings.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-import bertscope
 from bertscope.cli.main import app
 from bertscope.core import registry
 from bertscope.core.question import Question
@@ -66,6 +66,7 @@ def declared(question: Question) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+@functools.cache
 def usage(name: str) -> str:
     """
     >>> usage("change"), usage("patterns")
@@ -138,6 +139,18 @@ def _arguments(name: str) -> list[Any]:
     return [one for one in found.assemble_argument_collection(parse_docstring=True) if one.show]
 
 
+@functools.cache
+def _sections() -> dict[str, str]:
+    """What docs/commands.md says of each command."""
+    sections = re.split(r"^## `(.+)`$", COMMANDS.read_text(encoding="utf-8"), flags=re.M)[1:]
+    return dict(zip(sections[::2], sections[1::2], strict=True))
+
+
+@functools.cache
+def _flags() -> dict[str, str]:
+    return documented()
+
+
 def _null_panel(question: Question) -> str:
     if not question.null:
         return ""
@@ -160,10 +173,7 @@ def _claims(question: Question) -> str:
 
 
 def _command(question: Question) -> str:
-    text = COMMANDS.read_text(encoding="utf-8")
-    section = re.search(rf"^## `{question.name}`\n(.*?)^## ", text, re.DOTALL | re.M)
-    assert section, f"docs/commands.md has no section on {question.name}"
-    example = re.search(r"^```sh\n.*?^```$", section[1], re.DOTALL | re.M)
+    example = re.search(r"^```sh\n.*?^```$", _sections()[question.name], re.DOTALL | re.M)
     more = ["[what every question takes](../commands.md#what-every-question-takes)"] if question.reads else []
     if question.sharding:
         more.append("`--shards`, over [a corpus of any size](../corpora.md#a-corpus-of-any-size)")
@@ -171,7 +181,7 @@ def _command(question: Question) -> str:
         more.append("a [series](../series.md) of checkpoints in the model's place")
     beside = f"Beside these: {'; '.join(more)}." if more else ""
     parts = ["## Command", f"`{usage(question.name)}`", example[0] if example else "",
-             documented()[question.name].strip(), beside]  # fmt: skip
+             _flags()[question.name].strip(), beside]  # fmt: skip
     return "\n\n".join(filter(None, parts))
 
 
@@ -180,8 +190,8 @@ def _python(question: Question) -> str:
     first = [f"[{one}, ...]" if given.many else one for one, given in question.asked_of.items()]
     own = {one.name for one in fields(question.config)}
     defaults = inspect.signature(question).parameters
-    settings = [f"    {one}={_quoted(defaults[one].default)}," for one in defaults if one in own]
-    call = "\n".join([f"bertscope.{name}(", f"    {', '.join(first)},", *settings, ")"])
+    settings = [f"    {one}={_literal(defaults[one].default)}," for one in defaults if one in own]
+    call = "\n".join([f"bertscope.{name}(", *(f"    {one}," for one in first), *settings, ")"])
     given = returned(question).__name__
     kept = "" if given == "Result" else ", whose `.result` is a `Result`"
     return (
@@ -191,12 +201,16 @@ def _python(question: Question) -> str:
     )
 
 
-def _quoted(value: Any) -> str:
-    """
-    >>> _quoted(("a", 1))
+def _literal(value: Any) -> str:
+    """As ruff would write it: with double quotes, and what is too long with a line for each.
+
+    >>> _literal(("a", 1))
     '("a", 1)'
     """
-    return repr(value) if '"' in repr(value) else repr(value).replace("'", '"')
+    text = repr(value) if '"' in repr(value) else repr(value).replace("'", '"')
+    if len(text) < 90 or not isinstance(value, tuple):
+        return text
+    return "(\n" + "".join(f"        {_literal(one)},\n" for one in value) + "    )"
 
 
 def _study(question: Question) -> str:
