@@ -203,6 +203,7 @@ def test_the_site_is_built(site):
     for page in pages:
         text = page.read_text(encoding="utf-8")
         loaded = re.findall(r'<(?:script|img|iframe)[^>]* src="?([^" >]+)|<link [^>]*href="?([^" >]+)', text)
+        assert any("assets/" in url for pair in loaded for url in pair), "what a page loads is found"
         asked = [url for pair in loaded for url in pair if re.match(r"(https?:)?//", url)]
         assert not asked, f"{page.name} loads {asked[0]}"
 
