@@ -3,12 +3,13 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
 PEERS  := .venv-peers
+DOCS   := .venv-docs
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 # Only files whose SHA-256 is in lock/, and only wheels: to build a package would run code that nobody pinned.
 LOCKED := $(PIP) --require-hashes --only-binary=:all:
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-gpu lint lock bench bench-peers clean
+.PHONY: help demo test test-all test-gpu lint lock docs bench bench-peers clean
 
 help: ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +42,10 @@ lint: $(VENV)/.tested ## check style and types
 lock: $(VENV)/.tested ## write lock/ anew from constraints.txt (asks the package index)
 	$(BIN)/python tests/support/lock.py
 
+# mkdocs-material says at every build that it has a successor; once is enough.
+docs: $(DOCS)/.installed ## build the documentation as a site, in .venv-docs: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict --site-dir site
+
 bench: $(VENV)/.tested ## measure the speed claims, side by side
 	$(BIN)/python -m benchmarks
 
@@ -48,7 +53,7 @@ bench-peers: $(PEERS)/.installed ## measure beside other libraries, in .venv-pee
 	$(PEERS)/bin/python -m benchmarks.peers
 
 clean: ## remove the environment and what the demo made
-	rm -rf $(VENV) $(PEERS) bertscope-store demo-report.html
+	rm -rf $(VENV) $(PEERS) $(DOCS) site bertscope-store demo-report.html
 
 $(VENV)/.installed: pyproject.toml lock/torch.txt lock/cuda.txt lock/run.txt
 	@echo "installing into $(VENV) (a few minutes the first time)"
@@ -65,6 +70,11 @@ $(VENV)/.installed: pyproject.toml lock/torch.txt lock/cuda.txt lock/run.txt
 
 $(VENV)/.tested: $(VENV)/.installed lock/test.txt
 	$(LOCKED) -r lock/test.txt
+	@touch $@
+
+$(DOCS)/.installed: lock/docs.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: -r lock/docs.txt
 	@touch $@
 
 # Peers aren't in lock/: they never come near .venv. What decides speed has the versions of constraints.txt; all of those
