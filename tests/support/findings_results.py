@@ -89,7 +89,7 @@ def _told(step: Step, result: Result) -> dict[str, Any]:
 
 
 def _names(result: Result) -> dict[str, str]:
-    """What the file calls each model, by its id: `pocket`, `pocket, tuned`."""
+    """What the file calls each model, by its id: `pocket`, `pocket tuned`."""
     found: dict[str, str] = {}
     for id, record in result.models.items():
         name = _called(record)
@@ -102,7 +102,7 @@ def _called(record: ModelRecord) -> str:
     *_, first = record.descent()
     ways = [origin.by for origin in record.origins if origin.by]
     said = {"random": "random weights", "finetune": "tuned", "contrastive": "contrastive"}
-    return ", ".join([first.name, *(said.get(way, way) for way in reversed(ways))])
+    return " ".join([first.name, *(said.get(way, way) for way in reversed(ways))])
 
 
 def _base(result: Result) -> str:

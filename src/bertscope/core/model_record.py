@@ -89,6 +89,12 @@ class ModelRecord:
             yield from self.origin.base.descent()
 
     @property
+    def first(self) -> ModelRecord:
+        """What it was made from in the end, as far as that is recorded: the pretrained model."""
+        *_, first = self.descent()
+        return first
+
+    @property
     def origins(self) -> list[Origin]:
         """How it, and what it was made from, was made: the last first."""
         return [one.origin for one in self.descent() if one.origin]

@@ -1,0 +1,202 @@
+"""The pages of docs/findings, written from stored results: `python tests/support/findings_pages.py` writes them anew.
+
+A page is a template (docs/findings/templates) and the excerpt of its study's results (docs/findings/results). Whatever
+a template takes from the results is marked with its key while the page is made, so that a test can tell a number that
+was measured from one that was typed. What compares is not typed either: `differs` looks at the interval.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from bertscope.core.intervals import student_interval
+from doc_pages import HERE
+from findings_results import FOLDER, Kept, Told, Value
+
+PAGES = HERE / "docs" / "findings"
+TEMPLATES = PAGES / "templates"
+_BEGIN, _THEN, _END = "\ue000", "\ue001", "\ue002"
+MARK = re.compile(f"{_BEGIN}([^{_THEN}]*){_THEN}([^{_END}]*){_END}")
+"""A marked text: its key, and what the page says."""
+_ENDING = ".md.j2"
+
+
+def names() -> list[str]:
+    """The pages that are made from results."""
+    return sorted(path.name.removesuffix(_ENDING) for path in TEMPLATES.glob(f"*{_ENDING}"))
+
+
+def kept(name: str) -> Kept:
+    """The results that a page is written from; none where its study was not run."""
+    return Kept(FOLDER / f"{name}.json")
+
+
+def marked(name: str, results: Kept | None = None) -> str:
+    """The page with its marks."""
+    return _template(name).render(_words(results or kept(name), name)).rstrip("\n") + "\n"
+
+
+def written(name: str, results: Kept | None = None) -> str:
+    """The page as it is read."""
+    return unmarked(marked(name, results))
+
+
+def unmarked(text: str) -> str:
+    return MARK.sub(lambda found: found[2], text)
+
+
+def declared(name: str) -> list[str]:
+    """What a template says in figures that no result has: `{% set declared = ["95%"] %}`."""
+    return list(getattr(_template(name).make_module(_words(kept(name), name)), "declared", []))
+
+
+def _template(name: str) -> Any:
+    around = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, extensions=["jinja2.ext.do"],
+    )  # fmt: skip
+    around.filters |= FILTERS
+    return around.get_template(name + _ENDING)
+
+
+def _words(results: Kept, name: str) -> dict[str, Any]:
+    return {
+        "of": results.of, "results": results, "study": f"findings-{name}", "differs": differs, "mean_of": mean_of,
+        "count_of": count_of, "told": told, "how": how, "cost": cost, "names": of_heads,
+    }  # fmt: skip
+
+
+# What a template says of a value.
+
+
+def mark(key: str, text: str) -> str:
+    return f"{_BEGIN}{key}{_THEN}{text}{_END}"
+
+
+def told(key: str, text: Any) -> str:
+    """A text of the results, such as a head's name, under its key."""
+    return mark(key, str(text))
+
+
+def figure(value: float, digits: int = 3, signed: bool = False) -> str:
+    """As these pages write numbers.
+
+    >>> figure(0.25), figure(-0.25, 2), figure(1.5), figure(0.25, signed=True), figure(-0.0001)
+    ('.250', '-.25', '1.500', '+.250', '.000')
+    """
+    text = f"{value:{'+' if signed else ''}z.{digits}f}"
+    return re.sub(r"(?<![\d])0\.", ".", text)
+
+
+def bare(value: Value, digits: int = 3, signed: bool = False) -> str:
+    """The value alone."""
+    return mark(value.key, figure(value.value, digits, signed))
+
+
+def whole(value: Value, digits: int = 3, signed: bool = False) -> str:
+    """The value and its interval."""
+    return mark(value.key, _whole(value, digits, signed))
+
+
+def _whole(value: Value, digits: int = 3, signed: bool = False) -> str:
+    text = figure(value.value, digits, signed)
+    if value.low is None or value.high is None:
+        return text
+    return f"{text} [{figure(value.low, digits, signed)}, {figure(value.high, digits, signed)}]"
+
+
+def points(value: Value) -> str:
+    """A difference of scores, in points."""
+    return mark(value.key, _whole(_hundredfold(value), 1, signed=True).replace("+.", "+0.").replace("-.", "-0."))
+
+
+def _hundredfold(value: Value) -> Value:
+    ends = [end if end is None else 100 * end for end in (value.low, value.high)]
+    return Value(value.key, 100 * value.value, *ends, value.n)
+
+
+def counted(value: Value) -> str:
+    return mark(value.key, f"{value.value:,.0f}")
+
+
+def rows_of(value: Value) -> str:
+    """How many examples a value rests on."""
+    return mark(f"{value.key}/n", f"{value.n:,}")
+
+
+def differs(value: Value, above: str, below: str, open: str = "not shown to differ", digits: int = 3) -> str:
+    """What a difference says: one of two words if its whole interval is on one side of 0, that it is open otherwise."""
+    said = above if value.is_above else below if value.is_below else open
+    return mark(f"differs {value.key}", f"{said} ({_whole(value, digits, signed=True)})")
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    "bare": bare, "whole": whole, "points": points, "counted": counted, "rows_of": rows_of,
+}  # fmt: skip
+
+
+def mean_of(values: Iterable[Value]) -> Value:
+    """The mean over trainings, with Student's interval."""
+    some = list(values)
+    found = np.array([one.value for one in some], float)
+    key = f"mean({'; '.join(one.key for one in some)})"
+    if len(some) < 2:
+        return Value(key, float(found.mean()))
+    low, high = student_interval(float(found.mean()), float(found.std(ddof=1)), len(found))
+    return Value(key, float(found.mean()), low, high, len(found))
+
+
+def count_of(values: Iterable[Value]) -> Value:
+    """How many there are."""
+    keys = [one.key for one in values]
+    return Value(f"count({'; '.join(keys)})", len(keys))
+
+
+def of_heads(unit: str) -> str:
+    """`head:3.4` as pages say it: 3.4."""
+    return unit.partition(":")[2]
+
+
+# What every page says of its study.
+
+
+def how(results: Kept) -> str:
+    """When, where and by which commit the results were made, and how many of the study's answers there are."""
+    found = list(results)
+    if not found:
+        return "Not run yet with the shipped code: there is no number on this page."
+    days = sorted({one.made for one in found})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    devices = " and ".join(sorted({"a CPU" if one.device == "cpu" else one.device for one in found}))
+    asked = results.record["asked"]
+    sets = "".join(f" --set '{one}'" for one in results.record["sets"])
+    text = f"Made on {when} on {devices}, commit {results.record['commit']}: {len(found)} of the study's {asked} answers."
+    return mark("study", text) + (f" It was run with\n`{sets.strip()}`." if sets else "")
+
+
+def cost(name: str) -> str:
+    """What the study takes, as the plan has it."""
+    raise NotImplementedError(name)
+
+
+def main() -> None:
+    for name in names():
+        (PAGES / f"{name}.md").write_text(written(name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
+
+
+def pages_of(text: str) -> list[tuple[str, str]]:
+    """Each mark of a page: its key and its text."""
+    return MARK.findall(text)
+
+
+__all__ = ["FOLDER", "Path", "Told"]
