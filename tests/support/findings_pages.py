@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,7 +58,7 @@ def declared(name: str) -> list[str]:
 def _template(name: str) -> Any:
     around = Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True, extensions=["jinja2.ext.do"],
+        keep_trailing_newline=True,
     )  # fmt: skip
     around.filters |= FILTERS
     return around.get_template(name + _ENDING)
@@ -68,7 +67,7 @@ def _template(name: str) -> Any:
 def _words(results: Kept, name: str) -> dict[str, Any]:
     return {
         "of": results.of, "results": results, "study": f"findings-{name}", "differs": differs, "mean_of": mean_of,
-        "count_of": count_of, "told": told, "how": how, "cost": cost, "names": of_heads,
+        "count_of": count_of, "told": told, "told_unit": told_unit, "how": how, "head": of_heads,
     }  # fmt: skip
 
 
@@ -82,6 +81,12 @@ def mark(key: str, text: str) -> str:
 def told(key: str, text: Any) -> str:
     """A text of the results, such as a head's name, under its key."""
     return mark(key, str(text))
+
+
+def told_unit(result: Told, key: str, kind: str = "head", digits: int = 3) -> str:
+    """The number of a part that was picked, and which it is."""
+    value, unit = result.of_unit(key, kind)
+    return f"{bare(value, digits)} ({mark(f'{value.key}/of', unit)})"
 
 
 def figure(value: float, digits: int = 3, signed: bool = False) -> str:
@@ -180,9 +185,9 @@ def how(results: Kept) -> str:
     return mark("study", text) + (f" It was run with\n`{sets.strip()}`." if sets else "")
 
 
-def cost(name: str) -> str:
-    """What the study takes, as the plan has it."""
-    raise NotImplementedError(name)
+def made(name: str, text: str) -> str:
+    """A table that a script makes of stored lines; its own test holds it to them."""
+    return mark(f"made {name}", text)
 
 
 def main() -> None:
@@ -192,11 +197,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-
-
-def pages_of(text: str) -> list[tuple[str, str]]:
-    """Each mark of a page: its key and its text."""
-    return MARK.findall(text)
-
-
-__all__ = ["FOLDER", "Path", "Told"]

@@ -14,6 +14,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result, load_result
 from bertscope.core.step import Root, Step
@@ -30,6 +33,8 @@ TABLES: dict[str, dict[str, tuple[str, ...]]] = {
     "bias": {"arms": ("on", "arm", "score", "low", "high", "runs", "n"),
              "effects": ("on", "effect", "difference", "low", "high", "runs", "n")},
     "change": {"layers": ("layer", "divergence", "divergence_low", "divergence_high", "share", "share_low", "share_high")},
+    "claims": {"ledger": ("source", "claim", "says", "base", "way", "task", "verdict", "effect", "low", "high", "n", "runs",
+                          "why")},
     "contrast": {"sts": ("arm", "pool", "spearman", "low", "high", "minus_before", "minus_before_low",
                          "minus_before_high")},
     "freeze": {"arms": ("arm", "score", "low", "high", "effect", "effect_low", "effect_high", "runs", "training_time")},
@@ -68,11 +73,12 @@ def excerpt(study: Study, store: Path) -> dict[str, Any]:
     found = {}
     for step in study.steps:
         if (folder := store / "steps" / step.id).exists():
-            found[step.id] = _told(step, load_result(folder))
+            found[step.id] = told_of(step, load_result(folder))
     return {"study": study.name, "asked": len(study.steps), "results": found}
 
 
-def _told(step: Step, result: Result) -> dict[str, Any]:
+def told_of(step: Step, result: Result) -> dict[str, Any]:
+    """A result as far as pages speak of it."""
     names = _names(result)
     made = result.provenance
     return {
@@ -132,12 +138,12 @@ def _ends(*values: float | None) -> list[float | None]:
 
 def _short(value: Any) -> Any:
     """Six digits are more than any page shows."""
-    if value is None or isinstance(value, str | bool):
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or value is pd.NA:
+        return None
+    if not isinstance(value, float):
         return value
-    if isinstance(value, float) or hasattr(value, "dtype"):
-        number = float(value)
-        return None if math.isnan(number) else int(number) if number.is_integer() else float(f"{number:.6g}")
-    return value
+    return None if math.isnan(value) else int(value) if value.is_integer() else float(f"{value:.6g}")
 
 
 def _table(result: Result, name: str, columns: tuple[str, ...], names: Mapping[str, str]) -> dict[str, Any]:
@@ -186,19 +192,26 @@ class Told:
             raise KeyError(f"{self.id} has no number {whole}: {', '.join(self.kept['numbers'])}")
         return Value(f"{self.id}/{whole}", *self.kept["numbers"][whole])
 
+    def of_unit(self, key: str, kind: str) -> tuple[Value, str]:
+        """The number of a part that was picked, and the part: the head without which a score is lowest."""
+        found = [one for one in self.kept["numbers"] if one.startswith(f"{key}{{kind={kind}, unit=")]
+        if len(found) != 1:
+            raise KeyError(f"{self.id} has {len(found)} numbers {key} of a {kind}")
+        return Value(f"{self.id}/{found[0]}", *self.kept["numbers"][found[0]]), found[0].rpartition(":")[2].rstrip("}")
+
+    def row(self, table: str, place: int) -> Row:
+        found = self.kept["tables"][table]
+        return Row(f"{self.id}/{table}/{place}", dict(zip(found["columns"], found["rows"][place], strict=True)))
+
     def rows(self, table: str, **where: Any) -> list[Row]:
         """The rows of a table in which these columns have these values."""
-        found = self.kept["tables"][table]
-        at = {column: place for place, column in enumerate(found["columns"])}
-        return [
-            Row(f"{self.id}/{table}/{place}", dict(zip(found["columns"], row, strict=True)))
-            for place, row in enumerate(found["rows"]) if all(row[at[name]] == value for name, value in where.items())
-        ]  # fmt: skip
+        every = (self.row(table, place) for place in range(len(self.kept["tables"][table]["rows"])))
+        return [row for row in every if all(row[name] == value for name, value in where.items())]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a stored table."""
+    """A row of a stored table, under its place there."""
 
     id: str
     cells: Mapping[str, Any]
@@ -207,8 +220,10 @@ class Row:
         return self.cells[column]
 
     def value(self, column: str = "value", low: str = "low", high: str = "high") -> Value:
+        """A number of the row, with the columns of its interval where it has them."""
         ends = [self.cells.get(name) for name in (low, high)]
-        return Value(f"{self.id}/{column}", self.cells[column], *ends, self.cells.get("n"))
+        columns = [column, low, high] if None not in ends else [column]
+        return Value(f"{self.id}/{','.join(columns)}", self.cells[column], *ends, self.cells.get("n"))
 
 
 class Kept:
@@ -227,15 +242,20 @@ class Kept:
             if one.question == question and all(one.kept[name] == value for name, value in where.items())
         ]  # fmt: skip
 
-    def look_up(self, key: str) -> float:
-        """The number under a key, as the file has it."""
+    def look_up(self, key: str) -> list[float] | str:
+        """What is stored under a key: the number and the ends of its interval; how many it rests on (`/n`); a
+        word, or the key itself (`/of`)."""
         id, _, inside = key.partition("/")
         kept = self.record["results"][id]
-        if inside in kept["numbers"]:
-            return kept["numbers"][inside][0]
-        table, place, column = inside.rsplit("/", 2)
-        found = kept["tables"][table]
-        return found["rows"][int(place)][found["columns"].index(column)]
+        if (number := inside.removesuffix("/n")) in kept["numbers"]:
+            *ends, n = kept["numbers"][number]
+            return [n] if number != inside else [end for end in ends if end is not None]
+        if (number := inside.removesuffix("/of")) in kept["numbers"]:
+            return number
+        table, place, columns = inside.removesuffix("/n").rsplit("/", 2)
+        row = Told(id, kept).row(table, int(place))
+        found = [row["n"]] if inside.endswith("/n") else [row[column] for column in columns.split(",")]
+        return found[0] if isinstance(found[0], str) else found
 
 
 def write(record: dict[str, Any], path: Path) -> None:

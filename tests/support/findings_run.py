@@ -2,8 +2,9 @@
 
 `python tests/support/findings_run.py heads layers --data FOLDER --store STORE --out FOLDER --workers 8 --seconds 600`
 makes as many steps as there is time for, all studies in one store so that they share trainings, and writes the
-excerpt of each, with the results themselves beside it. What is stored is not made again: run it once more to go on.
-`--set limit=500` is for all of them, `--set heads:limit=500` for one.
+excerpt of each (`docs/findings/results` is where pages look for it), with the results themselves beside it. What is
+stored is not made again: run it once more to go on. With `--seconds 0` only the excerpts are written, also from the
+results that another run wrote. `--set limit=500` is for all studies, `--set heads:limit=500` for one.
 """
 
 from __future__ import annotations
@@ -12,38 +13,59 @@ import argparse
 import os
 import shutil
 import signal
-import time
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bertscope.core.result import load_result, result_root
+from bertscope.core.step import Step, graph
 from bertscope.core.store import Store
+from bertscope.study.claims.measure import measure
+from bertscope.study.claims.question import ClaimsConfig, claims, questions_read
 from bertscope.study.file import read_study
 from bertscope.study.runner import run_steps
-from findings_results import excerpt, write
+from findings_results import excerpt, told_of, write
 
 
-def run(names: list[str], data: Path, store: Path, out: Path, sets: list[str], workers: int, seconds: int) -> None:
-    store, out = store.absolute(), out.absolute()
-    os.chdir(data)  # paths in the studies begin there
-    studies = [read_study(f"findings-{name}", _sets(sets, name)) for name in names]
-    steps = {step.id: step for study in studies for step in study.steps if step.name != "claims"}
-    started = time.time()
+def run(names: list[str], store: Path, out: Path, sets: list[str], commit: str, workers: int, seconds: int) -> None:
+    """In the folder of the data: make what there is time for, and write the excerpts; in no time, only those."""
+    studies = {name: read_study(f"findings-{name}", _sets(sets, name)) for name in names}
+    steps = {step.id: step for study in studies.values() for step in study.steps}
+    if seconds:
+        _make(list(steps.values()), Store(store), workers, seconds)
+    out.mkdir(parents=True, exist_ok=True)
+    read = questions_read()
+    for step in graph(list(steps.values())).values():
+        if step.id in steps or step.name in read:
+            _take_along(store / "steps" / step.id, out / "steps" / step.id)
+    for name, study in studies.items():
+        record = excerpt(study, store) | {"sets": _sets(sets, name), "commit": commit}
+        write(record, out / f"{name}.json")
+        print(f"{name}: {len(record['results'])} of {record['asked']} answers")
+    write(ledger(out, commit), out / "ledger.json")
+
+
+def ledger(out: Path, commit: str) -> dict[str, Any]:
+    """The claims judged by all results that lie there, as a page is written from it."""
+    folders = [folder for folder in sorted((out / "steps").iterdir()) if not folder.name.startswith("claims-")]
+    found = measure([load_result(folder) for folder in folders], ClaimsConfig())
+    now = {"created": datetime.now(UTC).isoformat(), "seconds": 0.0}
+    step = claims.step({f"results.{place}": result_root(folder) for place, folder in enumerate(folders)})
+    answered = told_of(step, replace(found, provenance=now))
+    return {"study": "ledger", "asked": 1, "results": {step.id: answered}, "sets": [], "commit": commit}
+
+
+def _make(steps: list[Step], store: Store, workers: int, seconds: int) -> None:
     signal.signal(signal.SIGALRM, _stop)
     signal.alarm(seconds)
     try:
-        outcome = run_steps(list(steps.values()), Store(store), keep_going=True, workers=workers)
+        outcome = run_steps(steps, store, keep_going=True, workers=workers)
         for id, why in outcome.failed.items():
             print(f"failed: {id}: {why}")
     except KeyboardInterrupt:
-        print(f"stopped after {time.time() - started:.0f} s")
+        print("the time is up")
     signal.alarm(0)
-    out.mkdir(parents=True, exist_ok=True)
-    for study in studies:
-        for step in study.steps:
-            _take_along(store / "steps" / step.id, out / "steps" / step.id)
-        record = excerpt(study, store)
-        write(record | {"sets": sets}, out / f"{study.name}.json")
-        print(f"{study.name}: {len(record['results'])} of {record['asked']} results, {time.time() - started:.0f} s")
 
 
 def _sets(given: list[str], name: str) -> list[str]:
@@ -78,6 +100,10 @@ if __name__ == "__main__":
     for flag, default in (("data", "."), ("store", "findings-store"), ("out", "findings-results")):
         parser.add_argument(f"--{flag}", type=Path, default=Path(default))
     parser.add_argument("--set", dest="sets", action="append", default=[])
+    parser.add_argument("--commit", default="")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--seconds", type=int, default=3600)
-    run(**vars(parser.parse_args()))
+    given = vars(parser.parse_args())
+    folders = {name: given.pop(name).absolute() for name in ("data", "store", "out")}
+    os.chdir(folders.pop("data"))  # paths in the studies begin there
+    run(**folders, **given)
