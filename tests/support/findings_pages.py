@@ -68,6 +68,7 @@ def _words(results: Kept, name: str) -> dict[str, Any]:
     return {
         "of": results.of, "results": results, "study": f"findings-{name}", "differs": differs, "mean_of": mean_of,
         "count_of": count_of, "told": told, "told_unit": told_unit, "how": how, "head": of_heads,
+        "tables": tables(name, results),
     }  # fmt: skip
 
 
@@ -185,9 +186,16 @@ def how(results: Kept) -> str:
     return mark("study", text) + (f" It was run with\n`{sets.strip()}`." if sets else "")
 
 
-def made(name: str, text: str) -> str:
-    """A table that a script makes of stored lines; its own test holds it to them."""
-    return mark(f"made {name}", text)
+def tables(name: str, results: Kept) -> dict[str, str]:
+    """What a page's own script makes of stored lines: a test beside that script holds it to them."""
+    if name != "recipe":
+        return {}
+    import recipe_table
+
+    measured = recipe_table.measured(results.record)
+    made = {part: getattr(recipe_table, part)(measured) for part in ("by_rows", "shown", "cells", "clear_gains")}
+    made["searched"] = recipe_table.searched(results.record["search"])
+    return {part: mark(f"made {part}", text) for part, text in made.items()}
 
 
 def main() -> None:

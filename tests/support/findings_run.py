@@ -43,12 +43,13 @@ def run(names: list[str], store: Path, out: Path, sets: list[str], commit: str, 
         record = excerpt(study, store) | {"sets": _sets(sets, name), "commit": commit}
         write(record, out / f"{name}.json")
         print(f"{name}: {len(record['results'])} of {record['asked']} answers")
-    write(ledger(out, commit), out / "ledger.json")
+    if any((out / "steps").glob("*-*")):
+        write(ledger(out, commit), out / "ledger.json")
 
 
 def ledger(out: Path, commit: str) -> dict[str, Any]:
     """The claims judged by all results that lie there, as a page is written from it."""
-    folders = [folder for folder in sorted((out / "steps").iterdir()) if not folder.name.startswith("claims-")]
+    folders = [folder for folder in sorted((out / "steps").glob("*-*")) if not folder.name.startswith("claims-")]
     found = measure([load_result(folder) for folder in folders], ClaimsConfig())
     now = {"created": datetime.now(UTC).isoformat(), "seconds": 0.0}
     step = claims.step({f"results.{place}": result_root(folder) for place, folder in enumerate(folders)})
