@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from bertscope.core.intervals import student_interval
 from doc_pages import HERE
-from findings_results import FOLDER, Kept, Told, Value
+from findings_results import FOLDER, Kept, Row, Told, Value
 
 PAGES = HERE / "docs" / "findings"
 TEMPLATES = PAGES / "templates"
@@ -31,9 +32,14 @@ def names() -> list[str]:
     return sorted(path.name.removesuffix(_ENDING) for path in TEMPLATES.glob(f"*{_ENDING}"))
 
 
+def path_of(name: str) -> Path:
+    """Where a page lies: the first one is above the others."""
+    return PAGES.with_suffix(".md") if name == "index" else PAGES / f"{name}.md"
+
+
 def kept(name: str) -> Kept:
-    """The results that a page is written from; none where its study was not run."""
-    return Kept(FOLDER / f"{name}.json")
+    """The results that a page is written from; the first page speaks of all that were judged."""
+    return Kept(FOLDER / f"{'ledger' if name == 'index' else name}.json")
 
 
 def marked(name: str, results: Kept | None = None) -> str:
@@ -68,7 +74,8 @@ def _words(results: Kept, name: str) -> dict[str, Any]:
     return {
         "of": results.of, "results": results, "study": f"findings-{name}", "differs": differs, "mean_of": mean_of,
         "count_of": count_of, "told": told, "told_unit": told_unit, "how": how, "head": of_heads,
-        "tables": tables(name, results),
+        "tables": tables(name, results), "by_place": by_place, "each": each, "each_row": each_row, "kinds": Told.kinds,
+        "same_layers": same_layers, "last_layer": last_layer, "side_by_side": side_by_side,
     }  # fmt: skip
 
 
@@ -169,6 +176,48 @@ def of_heads(unit: str) -> str:
     return unit.partition(":")[2]
 
 
+def by_place(some: Iterable[Told]) -> list[tuple[str, str, list[Told]]]:
+    """Results of trainings that differ by their seed alone: data, base model, and the results."""
+    found: dict[tuple[str, str], list[Told]] = {}
+    for one in some:
+        found.setdefault((one.on, one.base), []).append(one)
+    return [(*place, mine) for place, mine in found.items()]
+
+
+def each(some: Iterable[Told], key: str, **of: str) -> list[Value]:
+    """The same number of each result that has it."""
+    found = [one.number(key, **of) for one in some if one.has(key, **of)]
+    return [value for value in found if value.value is not None]
+
+
+def each_row(some: Iterable[Told], table: str, column: str, **where: Any) -> list[Value]:
+    found = [row.value(column, "", "") for one in some for row in one.rows(table, **where)]
+    return [value for value in found if value.value is not None]
+
+
+def same_layers(result: Told) -> dict[str, list[Row]]:
+    """Of `similarity`: RSA of each layer with the same layer of the other model, by corpus."""
+    found: dict[str, list[Row]] = {}
+    for row in result.rows("layers", measure="rsa"):
+        if row["layer"] == row["other_layer"]:
+            found.setdefault(row["corpus"], []).append(row)
+    return found
+
+
+def side_by_side(result: Told) -> tuple[list[str], dict[str, dict[tuple[str, str], dict[str, list[Row]]]]]:
+    """Of a ledger: its models, and by claim and by what was asked (way and task) the rows of each model."""
+    found: dict[str, dict[tuple[str, str], dict[str, list[Row]]]] = {}
+    tested = [row for row in result.rows("ledger") if row["base"]]
+    for row in tested:
+        asked = found.setdefault(row["claim"], {}).setdefault((row["way"], row["task"]), {})
+        asked.setdefault(row["base"], []).append(row)
+    return list(dict.fromkeys(row["base"] for row in tested)), found
+
+
+def last_layer(result: Told) -> str:
+    return max((layer for key in ("baseline", "last_baseline") for layer in result.kinds(key, "layer")), key=int)
+
+
 # What every page says of its study.
 
 
@@ -200,7 +249,7 @@ def tables(name: str, results: Kept) -> dict[str, str]:
 
 def main() -> None:
     for name in names():
-        (PAGES / f"{name}.md").write_text(written(name), encoding="utf-8")
+        path_of(name).write_text(written(name), encoding="utf-8")
 
 
 if __name__ == "__main__":

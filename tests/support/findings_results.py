@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -64,6 +65,7 @@ TABLES: dict[str, dict[str, tuple[str, ...]]] = {
                           "training_time")},
 }  # fmt: skip
 """Of each question the tables that pages show, and the columns that are kept of them."""
+_OF, _PAIR = re.compile(r"(?P<key>[^{]+)\{(?P<of>.*)\}$"), re.compile(r"(\w+)=(.*?)(?:, (?=\w+=)|$)")
 _LONGEST = 400
 """Rows of a table that are kept at most."""
 
@@ -191,6 +193,12 @@ class Told:
         if whole not in self.kept["numbers"]:
             raise KeyError(f"{self.id} has no number {whole}: {', '.join(self.kept['numbers'])}")
         return Value(f"{self.id}/{whole}", *self.kept["numbers"][whole])
+
+    def kinds(self, key: str, of: str) -> list[str]:
+        """What numbers of this key are of: the arms, the methods, the layers."""
+        keys = (_OF.match(one) for one in self.kept["numbers"])
+        told = (dict(_PAIR.findall(found["of"])) for found in keys if found and found["key"] == key)
+        return list(dict.fromkeys(one[of] for one in told if of in one))
 
     def of_unit(self, key: str, kind: str) -> tuple[Value, str]:
         """The number of a part that was picked, and the part: the head without which a score is lowest."""
