@@ -69,11 +69,17 @@ def test_each_model_has_its_own_verdict(tmp_path):
     models, lines = lines_of(filled(tmp_path, POCKET, MINILM, MPNET))
     assert set(models) == {"pocket", "minilm", "mpnet"}
     (asked,) = [asked for claim, asked in lines if claim == "cone-narrows"]
-    assert verdicts(lines["cone-narrows", asked]) == {"pocket": ["holds"], "minilm": ["fails"], "mpnet": ["underpowered"]}
+    assert verdicts(lines["cone-narrows", asked]) == {
+        "pocket": ["holds"],
+        "minilm": ["fails"],
+        "mpnet": ["underpowered"],
+    }
     effects = {model: rows[0]["effect"] for model, rows in lines["cone-narrows", asked].items()}
     assert effects == pytest.approx(GROWTH)
     # What was trained stands in its base's column; what was not asked of a model has no reading.
-    ((tuned, readings),) = [(asked, found) for (claim, asked), found in lines.items() if claim == "top-layers-move-most"]
+    ((tuned, readings),) = [
+        (asked, found) for (claim, asked), found in lines.items() if claim == "top-layers-move-most"
+    ]
     assert tuned.startswith("tuned") and set(readings) == {"pocket", "minilm"}
 
 
@@ -127,6 +133,9 @@ def test_the_page_has_the_table_where_there_are_several_models(tmp_path):
         page = (store / "page.html").read_text(encoding="utf-8")
         assert ("Model by model" in page) is there
         if there:
-            table = page[page.index('<details class="side-by-side">') :].partition("</details>")[0]
-            assert "0.400 [0.350, 0.450]" in table and "-0.200 [-0.250, -0.150]" in table
-            assert re.findall(r'<th scope="col"><bdi>(.*?)</bdi>', table) in (["pocket", "minilm"], ["minilm", "pocket"])
+            table = page[page.index('<details class="model-by-model">') :].partition("</details>")[0]
+            assert "0.400 [0.350, 0.450]" in table and "−0.200 [−0.250, −0.150]" in table
+            assert re.findall(r'<th scope="col"><bdi>(.*?)</bdi>', table) in (
+                ["pocket", "minilm"],
+                ["minilm", "pocket"],
+            )

@@ -265,7 +265,9 @@ def test_elsewhere_studies_of_the_findings_say_what_is_missing(name, tmp_path, m
 
 
 def test_a_model_can_be_given_beside(study):
-    text = BASE + "models: {again: {seed: 1}}\nquestions: [{explain: {of: tuned, faithful: true, other_seed: again}}]\n"
+    text = (
+        BASE + "models: {again: {seed: 1}}\nquestions: [{explain: {of: tuned, faithful: true, other_seed: again}}]\n"
+    )
     (step,) = study(text).steps
     assert (step.inputs["model"].config["seed"], step.inputs["other_seed"].config["seed"]) == (0, 1)
     with pytest.raises(UserError, match="no model 'tasks' in this study"):

@@ -152,7 +152,10 @@ def _table(result: Result, name: str, columns: tuple[str, ...], names: Mapping[s
     table = result.tables[name]
     some = [column for column in columns if column in table]
     rows = table[some].head(_LONGEST).itertuples(index=False)
-    return {"columns": some, "rows": [[_short(names.get(v, v) if isinstance(v, str) else v) for v in row] for row in rows]}
+    return {
+        "columns": some,
+        "rows": [[_short(names.get(v, v) if isinstance(v, str) else v) for v in row] for row in rows],
+    }
 
 
 @dataclass(frozen=True)
@@ -205,7 +208,9 @@ class Told:
         found = [one for one in self.kept["numbers"] if one.startswith(f"{key}{{kind={kind}, unit=")]
         if len(found) != 1:
             raise KeyError(f"{self.id} has {len(found)} numbers {key} of a {kind}")
-        return Value(f"{self.id}/{found[0]}", *self.kept["numbers"][found[0]]), found[0].rpartition(":")[2].rstrip("}")
+        return Value(f"{self.id}/{found[0]}", *self.kept["numbers"][found[0]]), found[0].rpartition(":")[2].rstrip(
+            "}"
+        )
 
     def row(self, table: str, place: int) -> Row:
         found = self.kept["tables"][table]
@@ -268,6 +273,8 @@ class Kept:
 
 def write(record: dict[str, Any], path: Path) -> None:
     """One line for each result: small, and a change of one result is a change of one line."""
-    lines = ",\n".join(f"{json.dumps(id)}: {json.dumps(one, ensure_ascii=False)}" for id, one in record["results"].items())
+    lines = ",\n".join(
+        f"{json.dumps(id)}: {json.dumps(one, ensure_ascii=False)}" for id, one in record["results"].items()
+    )
     head = {name: value for name, value in record.items() if name != "results"}
     path.write_text(f'{json.dumps(head)[:-1]}, "results": {{\n{lines}\n}}}}\n', encoding="utf-8")

@@ -40,7 +40,9 @@ def measured(kept: Mapping[str, Any]) -> pd.DataFrame:
             data, n, seed = place.split(" ")
             found = {arm: lines.get(cell) for arm, cell in arms(data, model, int(n), int(seed)).items()}
             same = len({*arms(data, model, int(n), int(seed)).values()}) == 1
-            rows.append({"model": model, "data": data, "rows": int(n), "seed": int(seed), "same": same} | found | beside)
+            rows.append(
+                {"model": model, "data": data, "rows": int(n), "seed": int(seed), "same": same} | found | beside
+            )
     table = pd.DataFrame(rows).astype(dict.fromkeys(("before", "auto", "fewer"), float))
     return table.assign(gain=table["auto"] - table["before"])
 
@@ -129,10 +131,18 @@ def searched(lines: Iterable[list[Any]]) -> str:
         ("3.3 times (MiniLM: 5 times)", "learning_rate", {"pocket": 1e-3, "MiniLM": 5e-4}, _AUTO),
         ("200 steps instead of 100", "planned", dict.fromkeys(MODELS, 200), dict.fromkeys(MODELS, 100)),
         ("400 instead of 200", "planned", dict.fromkeys(MODELS, 400), dict.fromkeys(MODELS, 200)),
-        ("32 examples a step instead of 8, as many steps", "batch", dict.fromkeys(MODELS, 32), dict.fromkeys(MODELS, 8)),
+        (
+            "32 examples a step instead of 8, as many steps",
+            "batch",
+            dict.fromkeys(MODELS, 32),
+            dict.fromkeys(MODELS, 8),
+        ),
     ]
     places = [(model, rows) for model in MODELS for rows in (100, 1000)]
-    made = [f"| | {' | '.join(f'{model}, {rows:,} rows' for model, rows in places)} |", "|---" * (len(places) + 1) + "|"]
+    made = [
+        f"| | {' | '.join(f'{model}, {rows:,} rows' for model, rows in places)} |",
+        "|---" * (len(places) + 1) + "|",
+    ]
     for words, column, one, other in asked:
         found = [_pairs(table, column, one.get(model), other[model], model, rows) for model, rows in places]
         made.append(f"| {words} | {' | '.join(found)} |")

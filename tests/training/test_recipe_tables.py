@@ -42,7 +42,9 @@ def test_tables_of_planted_scores():
     assert "| SST-2 | 100 | .500 | .550 | .500 | .600 | +10.0 [+9.0, +11.0] |" in cells(table)
     # Two data sets, .1 and .3: the mean .2, the standard error .1, t of one degree of freedom 12.706.
     assert "| 100 | 2 | +20.0 [-107.1, +147.1] | +20.0 [-107.1, +147.1] | the same | the same |" in by_rows(table)
-    both = "- pocket: `auto` is shown to be better over data sets with no number of rows, worse with no number of rows."
+    both = (
+        "- pocket: `auto` is shown to be better over data sets with no number of rows, worse with no number of rows."
+    )
     assert shown(table).splitlines()[0] == both
     sure = table.assign(gain=table["gain"].where(table["data"] == "CoLA", 0.29))
     assert "better over data sets with 100 rows, worse with no" in shown(sure)

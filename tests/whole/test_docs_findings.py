@@ -4,11 +4,13 @@ differ whose interval holds 0."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bertscope.study.file import ready_studies
+from bertscope.core.number import Number
+from bertscope.study.file import read_study, ready_studies
 from findings_checks import compares, ends, names_in, typed, untrue
 from findings_pages import (
     MARK,
@@ -25,7 +27,9 @@ from findings_pages import (
     whole,
     written,
 )
-from findings_results import FOLDER, Kept, Value
+from findings_results import FOLDER, Kept, Value, excerpt, write
+from planted_layers import geometry
+from stored_steps import put_step
 
 NAMES = names()
 PLANTED = {
@@ -90,7 +94,9 @@ def test_results_are_small():
 
 def test_a_typed_number_is_seen(planted):
     (first, _) = planted.of("ablate")
-    page = f"SST-2: {whole(first.number('score'))} and 0.5 of 12 (Clark et al. 2019), `--limit 500`, see [it](a-2.md)."
+    page = (
+        f"SST-2: {whole(first.number('score'))} and 0.5 of 12 (Clark et al. 2019), `--limit 500`, see [it](a-2.md)."
+    )
     assert typed(page, names=names_in(planted)) == ["0.5", "12"]
     assert typed(page, ["0.5 of 12"], names_in(planted)) == []
     assert typed("SST-2") == ["SST-2"], "a name is one that results have"
@@ -142,3 +148,26 @@ def test_a_word_that_compares_is_seen_unless_an_interval_chose_it():
 
 def test_figures():
     assert [figure(0.0), figure(-0.5, 2), figure(10.25, 1)] == [".000", "-.50", "10.2"]
+
+
+def test_an_excerpt_is_what_the_store_has(tmp_path, monkeypatch):
+    """A study of one question, a planted answer in its step's place: numbers and rows are found again under keys."""
+    monkeypatch.chdir(tmp_path)
+    Path("one.yaml").write_text("model: pocket\ncorpus: demo/corpus\nquestions: [geometry]\n", encoding="utf-8")
+    study = read_study("one.yaml")
+    (result,) = geometry("baseline", lambda v: [0.1, 0.9, 0.1 + v])(0.4, 0.05)
+    told = [
+        Number("baseline", 0.5123456789, 0.5, 0.53, 2000, of={"model": "pocket-id", "layer": "2", "form": "as_it_is"})
+    ]
+    made = {"created": "2026-11-18T03:00:00+00:00", "seconds": 1.5, "device": "cpu"}
+    put_step(tmp_path / "store", study.steps[0], replace(result, headline=told, provenance=made))
+    write(excerpt(study, tmp_path / "store") | {"sets": [], "commit": "abc"}, tmp_path / "one.json")
+    (one,) = (found := Kept(tmp_path / "one.json")).of("geometry", base="pocket", on="corpus")
+    assert one.models == ["pocket"] and found.record["asked"] == len(study.steps)
+    value = one.number("baseline", model="pocket", layer="2", form="as_it_is")
+    assert (value.value, value.low, value.high, value.n) == (0.512346, 0.5, 0.53, 2000)
+    assert ends(value.key, found) == [0.512346, 0.5, 0.53] and one.kinds("baseline", "layer") == ["2"]
+    row, stored = one.rows("layers", measure="baseline")[0], result.tables["layers"].iloc[0]
+    assert ends(row.value().key, found) == pytest.approx(stored[["value", "low", "high"]].tolist(), rel=1e-5)
+    with pytest.raises(KeyError, match="has no number"):
+        one.number("baseline", model="pocket")

@@ -137,11 +137,17 @@ def _print_side_by_side(result: Result) -> None:
     for place, line in enumerate(lines):
         if place == 0 or lines[place - 1].claim != line.claim:
             table.add_row(line.says, style="bold")
-        found = ([f"{SIGNS[row['verdict']][0]} {in_short(row)}" for row in line.readings.get(one, [])] for one in models)
-        table.add_row(f"  {line.asked or 'as it is'}", *("\n".join(cells) or SIGNS["not_tested"][0] for cells in found))
+        found = (
+            [f"{SIGNS[row['verdict']][0]} {in_short(row)}" for row in line.readings.get(one, [])] for one in models
+        )
+        table.add_row(
+            f"  {line.asked or 'as it is'}", *("\n".join(cells) or SIGNS["not_tested"][0] for cells in found)
+        )
     Console().print(table)
     words = find("claims").words["verdict"]
-    print("; ".join(f"{sign} {words[verdict]}" for verdict, (sign, _) in SIGNS.items() if "this" not in words[verdict]))
+    print(
+        "; ".join(f"{sign} {words[verdict]}" for verdict, (sign, _) in SIGNS.items() if "this" not in words[verdict])
+    )
 
 
 def _numbers(row: pd.Series) -> str:

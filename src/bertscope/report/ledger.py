@@ -131,7 +131,7 @@ def ledger(findings: Sequence[Finding], models: PageModels) -> tuple[str, str, M
         beside=_side_by_side(table),
         counts=[(verdict, int((table["verdict"] == verdict).sum())) for verdict in SIGNS],
         signs=SIGNS,
-        in_short=in_short,
+        in_short=lambda row: in_short(row).replace("-", MINUS),
         words=find(QUESTION).words["verdict"],
         notes=judged.result.notes,
         csv=b64encode(judged.result.in_words().tables["ledger"].to_csv(index=False).encode()).decode(),
