@@ -1,5 +1,5 @@
-"""What is wrong with a page of docs/findings, told from its marks: numbers that no result has, numbers that differ from
-the result whose key they carry, and words that compare without looking at an interval."""
+"""What is wrong with a page of docs/findings, told from its marks: numbers that no result has, numbers that differ
+from the result whose key they carry, and words that compare without looking at an interval."""
 
 from __future__ import annotations
 

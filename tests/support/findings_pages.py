@@ -1,8 +1,8 @@
 """The pages of docs/findings, written from stored results: `python tests/support/findings_pages.py` writes them anew.
 
-A page is a template (docs/findings/templates) and the excerpt of its study's results (docs/findings/results). Whatever
-a template takes from the results is marked with its key while the page is made, so that a test can tell a number that
-was measured from one that was typed. What compares is not typed either: `differs` looks at the interval.
+A page is a template (docs/findings/templates) and the excerpt of its study's results (docs/findings/results).
+Whatever a template takes from the results is marked with its key while the page is made, so that a test can tell a
+number that was measured from one that was typed. What compares is not typed either: `differs` looks at the interval.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def _words(results: Kept, name: str) -> dict[str, Any]:
     return {
         "of": results.of, "results": results, "study": f"findings-{name}", "differs": differs, "mean_of": mean_of,
         "count_of": count_of, "told": told, "told_unit": told_unit, "how": how, "head": of_heads,
-        "tables": tables(name, results), "by_place": by_place, "each": each, "each_row": each_row, "kinds": Told.kinds,
-        "same_layers": same_layers, "last_layer": last_layer, "side_by_side": side_by_side,
+        "tables": tables(name, results), "by_place": by_place, "each": each, "each_row": each_row,
+        "kinds": Told.kinds, "same_layers": same_layers, "last_layer": last_layer, "side_by_side": side_by_side,
     }  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def rows_of(value: Value) -> str:
 
 
 def differs(value: Value, above: str, below: str, open: str = "not shown to differ", digits: int = 3) -> str:
-    """What a difference says: one of two words if its whole interval is on one side of 0, that it is open otherwise."""
+    """What a difference says: one of two words if its whole interval is on one side of 0, else that it is open."""
     said = above if value.is_above else below if value.is_below else open
     return mark(f"differs {value.key}", f"{said} ({_whole(value, digits, signed=True)})")
 
@@ -231,7 +231,8 @@ def how(results: Kept) -> str:
     devices = " and ".join(sorted({"a CPU" if one.device == "cpu" else one.device for one in found}))
     asked = results.record["asked"]
     sets = "".join(f" --set '{one}'" for one in results.record["sets"])
-    text = f"Made on {when} on {devices}, commit {results.record['commit']}: {len(found)} of the study's {asked} answers."
+    text = f"Made on {when} on {devices}, commit {results.record['commit']}"
+    text += f": {len(found)} of the study's {asked} answers."
     return mark("study", text) + (f" It was run with\n`{sets.strip()}`." if sets else "")
 
 

@@ -27,18 +27,20 @@ from doc_pages import HERE
 FOLDER = HERE / "docs" / "findings" / "results"
 TABLES: dict[str, dict[str, tuple[str, ...]]] = {
     "ablate": {
-        "effects": ("unit", "kind", "effect", "low", "high", "p_holm", "loss_rise", "loss_low", "loss_high", "loss_p_holm",
-                    "flips"),
+        "effects": ("unit", "kind", "effect", "low", "high", "p_holm", "loss_rise", "loss_low", "loss_high",
+                    "loss_p_holm", "flips"),
         "reliability": ("kind", "measure", "pearson"),
     },
     "bias": {"arms": ("on", "arm", "score", "low", "high", "runs", "n"),
              "effects": ("on", "effect", "difference", "low", "high", "runs", "n")},
-    "change": {"layers": ("layer", "divergence", "divergence_low", "divergence_high", "share", "share_low", "share_high")},
-    "claims": {"ledger": ("source", "claim", "says", "base", "way", "task", "verdict", "effect", "low", "high", "n", "runs",
-                          "why")},
+    "change": {"layers": ("layer", "divergence", "divergence_low", "divergence_high", "share", "share_low",
+                          "share_high")},
+    "claims": {"ledger": ("source", "claim", "says", "base", "way", "task", "verdict", "effect", "low", "high", "n",
+                          "runs", "why")},
     "contrast": {"sts": ("arm", "pool", "spearman", "low", "high", "minus_before", "minus_before_low",
                          "minus_before_high")},
-    "freeze": {"arms": ("arm", "score", "low", "high", "effect", "effect_low", "effect_high", "runs", "training_time")},
+    "freeze": {"arms": ("arm", "score", "low", "high", "effect", "effect_low", "effect_high", "runs",
+                        "training_time")},
     "geometry": {"layers": ("layer", "form", "measure", "value", "low", "high", "checkpoint")},
     "graft": {"grafts": ("unit", "kind", "direction", "share", "share_low", "share_high", "score_share", "moved")},
     "lottery": {
@@ -88,7 +90,9 @@ def told_of(step: Step, result: Result) -> dict[str, Any]:
         "base": _base(result), "on": _data(step), "subject": result.subject, "settings": dict(step.config),
         "made": made["created"][:10], "seconds": made["seconds"], "commit": made.get("commit"),
         "device": made.get("gpu") or made.get("device") or "cpu",
-        "numbers": {_key(one.key, one.of, names): _ends(one.value, one.low, one.high, one.n) for one in result.headline},
+        "numbers": {
+            _key(one.key, one.of, names): _ends(one.value, one.low, one.high, one.n) for one in result.headline
+        },
         "tables": {
             name: _table(result, name, columns, names)
             for name, columns in TABLES.get(result.question, {}).items() if name in result.tables

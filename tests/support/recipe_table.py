@@ -1,8 +1,8 @@
 """The tables of docs/findings/recipe.md, made of what `recipe_trainings.py` wrote.
 
-`python tests/support/recipe_table.py recipes.jsonl search.jsonl DAY DEVICE COMMIT` scores the baselines on the same rows (minutes; they
-are kept beside the first file) and puts all lines into docs/findings/results/recipe.json; `findings_pages.py` writes the
-page from those.
+`python tests/support/recipe_table.py recipes.jsonl search.jsonl DAY DEVICE COMMIT` scores the baselines on the same
+rows (minutes; they are kept beside the first file) and puts all lines into docs/findings/results/recipe.json;
+`findings_pages.py` writes the page from those.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def shown(table: pd.DataFrame) -> str:
             above += [size] if low > 0 else []
             below += [size] if high < 0 else []
         lines.append(
-            f"- {model}: `auto` is shown to be better over data sets with {_listed(above)}, worse with {_listed(below)}."
+            f"- {model}: `auto` is shown to be better over data sets with {_listed(above)}, "
+            f"worse with {_listed(below)}."
         )
     return "\n".join(lines)
 
@@ -116,8 +117,8 @@ def clear_gains(table: pd.DataFrame) -> str:
         cell = table[(table["model"] == model) & ~table["same"]].groupby(["data", "rows"])["gain"]
         mean, least, most = (int((found > 0).sum()) for found in (cell.mean(), cell.min(), -cell.max()))
         lines.append(
-            f"- {model}: the mean over seeds is above that of before in {mean} of {len(cell)} cells in which the recipes "
-            f"differ, with every seed in {least}; it is below with every seed in {most}."
+            f"- {model}: the mean over seeds is above that of before in {mean} of {len(cell)} cells in which the "
+            f"recipes differ, with every seed in {least}; it is below with every seed in {most}."
         )
     return "\n".join(lines)
 

@@ -47,9 +47,9 @@ bertscope claims --side-by-side
 bertscope claims --store pocket-store --beside minilm-store --beside mpnet-store --side-by-side
 ```
 
-A store may hold results of several pretrained models, and further stores can be judged in the same ledger. `--side-by-side`
-prints a column for each; what was fine-tuned stands in the column of the model that it began as. The page has the same
-table, and [the ledger of our own results](findings/ledger.md) is made of it.
+A store may hold results of several pretrained models, and further stores can be judged in the same ledger.
+`--side-by-side` prints a column for each; what was fine-tuned stands in the column of the model that it began as. The
+page has the same table, and [the ledger of our own results](findings/ledger.md) is made of it.
 
 ## What must be so
 

@@ -12,8 +12,8 @@ from bertscope.study.runner import run_steps
 
 
 def ledger_of(store: Store, beside: Iterable[Store] = ()) -> Step | None:
-    """The step that judges everything that is finished in a store, and in others beside it; None if nothing bears on a
-    claim."""
+    """The step that judges everything that is finished in a store, and in others beside it; None if nothing bears on
+    a claim."""
     read = questions_read()
     elsewhere = [
         result_root(other.path(stored.step))
