@@ -160,6 +160,24 @@ def _pairs(table: pd.DataFrame, column: str, one: Any, other: Any, model: str, r
     return f"{_points(found.mean(), *_interval(found))} ({len(found)} pairs)"
 
 
+def failed(kept: Mapping[str, Any]) -> str:
+    """How often a training ended no more than two points above a constant answer on the test set, by how its loss fell,
+    its learning rate and its steps: what `finetune` gives as advice was read off such a table."""
+    every = {Cell(*line[:8]): dict(zip(_COLUMNS, line, strict=True)) for line in (*kept["search"], *kept["recipes"])}
+    rows = []
+    for cell, line in every.items():
+        times = cell.learning_rate / _AUTO[cell.model]
+        rate = "over 1.5 times" if times > 1.5 else "under 0.6 times" if times < 0.6 else "about the same"
+        steps = "under 100" if cell.steps < 100 else "100 to 299" if cell.steps < 300 else "300 or more"
+        fell = "by less than a tenth" if line["last_loss"] > 0.9 * line["first_loss"] else "by more"
+        chance = kept["without"][f"{cell.data} {cell.rows} {cell.seed}"]["chance"]
+        rows.append({"fell": fell, "rate": rate, "steps": steps, "failed": line["test"] <= chance + 0.02})
+    made = ["| the loss on the training set fell | learning rate beside auto's | steps | failed |", "|---|---|---|---|"]
+    for place, of in pd.DataFrame(rows).groupby(["fell", "rate", "steps"])["failed"]:
+        made.append(f"| {' | '.join(place)} | {of.sum()} of {len(of)} |")
+    return "\n".join(made)
+
+
 def _interval(values: pd.Series) -> tuple[float, float]:
     reach = float(student.ppf(0.975, len(values) - 1)) * values.sem()
     return values.mean() - reach, values.mean() + reach

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pandas as pd
 
 from bertscope.training.finetune.question import FinetuneConfig
-from recipe_table import by_rows, cells, clear_gains, searched, shown
+from recipe_table import by_rows, cells, clear_gains, failed, searched, shown
 from recipe_trainings import MODELS, Cell, arms, told
 
 
@@ -66,3 +66,16 @@ def test_pairs_that_differ_in_one_setting_alone():
     assert more.split(" | ")[1] == "+5.0 [-58.5, +68.5] (2 pairs)"
     (fewer,) = [row for row in table if row.startswith("| a third")]
     assert fewer.split(" | ")[1].startswith("-5.0") and "(1 pairs)" in fewer
+
+
+def test_failed_trainings_are_counted_by_what_they_look_like():
+    def line(rate: float, test: float, last: float) -> list:
+        return ["SST-2", "pocket", 100, 0, rate, 25, 0.1, 32, 0.5, test, 100, 1.0, last]
+
+    lines = [line(1e-3, 0.51, 0.95), line(3e-4, 0.53, 0.4), line(1e-4, 0.519, 0.95)]
+    table = failed({"search": lines, "recipes": lines[1:2], "without": {"SST-2 100 0": {"chance": 0.5}}}).splitlines()
+    assert table[2:] == [
+        "| by less than a tenth | over 1.5 times | 100 to 299 | 1 of 1 |",
+        "| by less than a tenth | under 0.6 times | 100 to 299 | 1 of 1 |",
+        "| by more | about the same | 100 to 299 | 0 of 1 |",
+    ]
