@@ -222,18 +222,18 @@ def last_layer(result: Told) -> str:
 
 
 def how(results: Kept) -> str:
-    """When, where and by which commit the results were made, and how many of the study's answers there are."""
-    found = list(results)
-    if not found:
-        return "Not run yet with the shipped code: there is no number on this page."
-    days = sorted({one.made for one in found})
-    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    devices = " and ".join(sorted({"a CPU" if one.device == "cpu" else one.device for one in found}))
-    asked = results.record["asked"]
-    sets = "".join(f" --set '{one}'" for one in results.record["sets"])
-    text = f"Made on {when} on {devices}, commit {results.record['commit']}"
-    text += f": {len(found)} of the study's {asked} answers."
-    return mark("study", text) + (f" It was run with\n`{sets.strip()}`." if sets else "")
+    """Of each run: when, where and by which commit its results were made, how many of the study's answers there are,
+    and which settings were others than the study's."""
+    lines = []
+    for place, run in enumerate(results.record["runs"]):
+        if found := [one for one in results if one.run == place]:
+            days = sorted({one.made for one in found})
+            when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+            where = " and ".join(sorted({"a CPU" if one.device == "cpu" else one.device for one in found}))
+            text = f"Made on {when} on {where}, commit {run['commit']}: {len(found)} of {run['asked']} answers"
+            sets = " ".join(f"--set '{one}'" for one in run["sets"])
+            lines.append(mark("study", text) + (f", with `{sets}`." if sets else "."))
+    return "\n\n".join(lines) or "Not run yet with the shipped code: there is no number on this page."
 
 
 def tables(name: str, results: Kept) -> dict[str, str]:

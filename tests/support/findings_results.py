@@ -72,13 +72,23 @@ _LONGEST = 400
 """Rows of a table that are kept at most."""
 
 
-def excerpt(study: Study, store: Path) -> dict[str, Any]:
-    """The answers to a study's own questions, as far as they are stored: `study`, and `results` by step."""
+def excerpt(study: Study, store: Path, **about: Any) -> dict[str, Any]:
+    """The answers to a study's own questions, as far as they are stored, by step, and about the run that made them."""
     found = {}
     for step in study.steps:
         if (folder := store / "steps" / step.id).exists():
-            found[step.id] = told_of(step, load_result(folder))
-    return {"study": study.name, "asked": len(study.steps), "results": found}
+            found[step.id] = told_of(step, load_result(folder)) | {"run": 0}
+    return {"study": study.name, "runs": [{"asked": len(study.steps)} | about], "results": found}
+
+
+def added(path: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """What a file has and what another run found; of a step that both have, the later."""
+    if not path.exists():
+        return record
+    before = json.loads(path.read_text(encoding="utf-8"))
+    place = len(before["runs"])
+    later = {id: one | {"run": place} for id, one in record["results"].items()}
+    return before | {"runs": before["runs"] + record["runs"], "results": before["results"] | later}
 
 
 def told_of(step: Step, result: Result) -> dict[str, Any]:

@@ -25,10 +25,12 @@ from bertscope.study.claims.measure import measure
 from bertscope.study.claims.question import ClaimsConfig, claims, questions_read
 from bertscope.study.file import read_study
 from bertscope.study.runner import run_steps
-from findings_results import excerpt, told_of, write
+from findings_results import added, excerpt, told_of, write
 
 
-def run(names: list[str], store: Path, out: Path, sets: list[str], commit: str, workers: int, seconds: int) -> None:
+def run(
+    names: list[str], store: Path, out: Path, sets: list[str], commit: str, workers: int, seconds: int, add: bool
+) -> None:
     """In the folder of the data: make what there is time for, and write the excerpts; in no time, only those."""
     studies = {name: read_study(f"findings-{name}", _sets(sets, name)) for name in names}
     steps = {step.id: step for study in studies.values() for step in study.steps}
@@ -40,9 +42,9 @@ def run(names: list[str], store: Path, out: Path, sets: list[str], commit: str, 
         if step.id in steps or step.name in read:
             _take_along(store / "steps" / step.id, out / "steps" / step.id)
     for name, study in studies.items():
-        record = excerpt(study, store) | {"sets": _sets(sets, name), "commit": commit}
-        write(record, out / f"{name}.json")
-        print(f"{name}: {len(record['results'])} of {record['asked']} answers")
+        record = excerpt(study, store, sets=_sets(sets, name), commit=commit)
+        write(added(out / f"{name}.json", record) if add else record, out / f"{name}.json")
+        print(f"{name}: {len(record['results'])} of {record['runs'][0]['asked']} answers")
     if any((out / "steps").glob("*-*")):
         write(ledger(out, commit), out / "ledger.json")
 
@@ -54,7 +56,8 @@ def ledger(out: Path, commit: str) -> dict[str, Any]:
     now = {"created": datetime.now(UTC).isoformat(), "seconds": 0.0}
     step = claims.step({f"results.{place}": result_root(folder) for place, folder in enumerate(folders)})
     answered = told_of(step, replace(found, provenance=now))
-    return {"study": "ledger", "asked": 1, "results": {step.id: answered}, "sets": [], "commit": commit}
+    run = {"asked": 1, "sets": [], "commit": commit}
+    return {"study": "ledger", "runs": [run], "results": {step.id: answered | {"run": 0}}}
 
 
 def _make(steps: list[Step], store: Store, workers: int, seconds: int) -> None:
@@ -102,6 +105,7 @@ if __name__ == "__main__":
         parser.add_argument(f"--{flag}", type=Path, default=Path(default))
     parser.add_argument("--set", dest="sets", action="append", default=[])
     parser.add_argument("--commit", default="")
+    parser.add_argument("--add", action="store_true", help="to what another run, of other models, has written")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--seconds", type=int, default=3600)
     given = vars(parser.parse_args())

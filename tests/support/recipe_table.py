@@ -213,7 +213,7 @@ def packed(recipes: Path, search: Path, plain: Mapping[str, Any]) -> dict[str, A
                for line in told(file).values()]
         for name, file in (("recipes", recipes), ("search", search))
     }  # fmt: skip
-    return {"study": "recipe", "asked": 0, "sets": [], "columns": _COLUMNS, "without": plain, **lines, "results": {}}
+    return {"study": "recipe", "runs": [], "columns": _COLUMNS, "without": plain, **lines, "results": {}}
 
 
 if __name__ == "__main__":

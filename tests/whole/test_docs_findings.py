@@ -18,6 +18,7 @@ from findings_pages import (
     declared,
     differs,
     figure,
+    how,
     kept,
     marked,
     mean_of,
@@ -27,13 +28,13 @@ from findings_pages import (
     whole,
     written,
 )
-from findings_results import FOLDER, Kept, Value, excerpt, write
+from findings_results import FOLDER, Kept, Value, added, excerpt, write
 from planted_layers import geometry
 from stored_steps import put_step
 
 NAMES = names()
 PLANTED = {
-    "study": "findings-planted", "asked": 2, "commit": "abc", "sets": [],
+    "study": "findings-planted", "runs": [{"asked": 2, "commit": "abc", "sets": []}],
     "results": {
         "ablate-1": {
             "question": "ablate", "on": "SST-2", "base": "pocket", "models": ["pocket tuned"], "made": "2026-11-18",
@@ -161,9 +162,9 @@ def test_an_excerpt_is_what_the_store_has(tmp_path, monkeypatch):
     ]
     made = {"created": "2026-11-18T03:00:00+00:00", "seconds": 1.5, "device": "cpu"}
     put_step(tmp_path / "store", study.steps[0], replace(result, headline=told, provenance=made))
-    write(excerpt(study, tmp_path / "store") | {"sets": [], "commit": "abc"}, tmp_path / "one.json")
+    write(excerpt(study, tmp_path / "store", sets=[], commit="abc"), tmp_path / "one.json")
     (one,) = (found := Kept(tmp_path / "one.json")).of("geometry", base="pocket", on="corpus")
-    assert one.models == ["pocket"] and found.record["asked"] == len(study.steps)
+    assert one.models == ["pocket"] and found.record["runs"][0]["asked"] == len(study.steps)
     value = one.number("baseline", model="pocket", layer="2", form="as_it_is")
     assert (value.value, value.low, value.high, value.n) == (0.512346, 0.5, 0.53, 2000)
     assert ends(value.key, found) == [0.512346, 0.5, 0.53] and one.kinds("baseline", "layer") == ["2"]
@@ -171,3 +172,9 @@ def test_an_excerpt_is_what_the_store_has(tmp_path, monkeypatch):
     assert ends(row.value().key, found) == pytest.approx(stored[["value", "low", "high"]].tolist(), rel=1e-5)
     with pytest.raises(KeyError, match="has no number"):
         one.number("baseline", model="pocket")
+    assert "1 of 2 answers." in unmarked(how(found))
+    # A run of another model is added, and told apart from the first.
+    other = {"study": "one", "runs": [{"asked": 9, "sets": ["model=x"], "commit": "d"}], "results": {"other-1": one.kept}}
+    write(added(tmp_path / "one.json", other), tmp_path / "one.json")
+    both = Kept(tmp_path / "one.json")
+    assert [told.run for told in both] == [0, 1] and "1 of 9 answers, with `--set 'model=x'`." in unmarked(how(both))
