@@ -111,7 +111,7 @@ def told_of(step: Step, result: Result) -> dict[str, Any]:
 
 
 def _names(result: Result) -> dict[str, str]:
-    """What the file calls each model, by its id: `pocket`, `pocket tuned`."""
+    """What the file calls each model, by its id: `pocket`, `pocket tuned on glue/sst2`."""
     found: dict[str, str] = {}
     for id, record in result.models.items():
         name = _called(record)
@@ -121,18 +121,14 @@ def _names(result: Result) -> dict[str, str]:
 
 
 def _called(record: ModelRecord) -> str:
-    *_, first = record.descent()
-    ways = [origin.by for origin in record.origins if origin.by]
-    said = {"random": "random weights", "finetune": "tuned", "contrastive": "contrastive"}
-    return " ".join([first.name, *(said.get(way, way) for way in reversed(ways))])
+    ways = {"random": "with random weights", "finetune": "tuned"}
+    said = [f"{ways.get(one.by, one.by)}{f' on {one.data.name}' if one.data else ''}" for one in record.origins if one.by]
+    return " ".join([record.first.name, *reversed(said)])
 
 
 def _base(result: Result) -> str:
     """The pretrained model that a result begins with."""
-    for record in result.models.values():
-        *_, first = record.descent()
-        return first.name
-    return ""
+    return next((record.first.name for record in result.models.values()), "")
 
 
 def _data(step: Step) -> str:

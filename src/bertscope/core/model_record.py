@@ -90,8 +90,8 @@ class ModelRecord:
 
     @property
     def first(self) -> ModelRecord:
-        """What it was made from in the end, as far as that is recorded: the pretrained model."""
-        *_, first = self.descent()
+        """The pretrained model that it was made from in the end, or is; what is known by its name alone is no model."""
+        *_, first = [self, *(one for one in self.descent() if one.id)]
         return first
 
     @property
