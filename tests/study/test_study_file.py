@@ -30,11 +30,6 @@ from labelling_maps import labelled, saved
 from shared_data import DATA, needs_data
 
 READY = ("course-project", "dark-secrets", "demo", "embeddings", "everything", "lottery")
-FINDINGS = tuple(
-    f"findings-{name}"
-    for name in ("causes", "heads", "layers", "lottery", "outputs", "rows", "smaller", "training")
-)  # fmt: skip
-"""Of real data, which lies in the folder that they are run in."""
 BASE = "model: pocket\ntasks: demo/sentiment\n"
 
 
@@ -225,8 +220,9 @@ def test_what_no_question_is_about_is_noted(study):
 
 def test_ready_studies_ship_and_are_about_something():
     inside = {file.name for file in (resources.files("bertscope.study") / "ready").iterdir()}
-    assert inside == {f"{name}.yaml" for name in READY + FINDINGS}
-    assert {*ready_studies()} == {*READY, *FINDINGS} and all(ready_studies().values())
+    own = {name for name in ready_studies() if not name.startswith("findings-")}  # those have their own tests
+    assert inside == {f"{name}.yaml" for name in ready_studies()}
+    assert own == {*READY} and all(ready_studies().values())
 
 
 def test_a_study_ends_with_the_claims_about_all_it_found():
@@ -247,31 +243,6 @@ def test_ready_studies_have_no_loose_ends(name):
         own = {"pretrain", "course", "forgetting"}  # of text, or of checkpoints, that only a user has
         asked = {question for question, entry in QUESTIONS.items() if entry.group} - own
         assert {step.name for step in graph(found.steps).values()} >= asked
-
-
-@needs_data
-@pytest.mark.parametrize("name", FINDINGS)
-def test_studies_of_the_findings_find_their_data(name, monkeypatch):
-    monkeypatch.chdir(DATA)
-    found = read_study(name)
-    assert found.steps[-1].name in ("claims", "explain") and not found.notes
-
-
-@pytest.mark.parametrize("name", FINDINGS)
-def test_elsewhere_studies_of_the_findings_say_what_is_missing(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=rf"{name}.yaml, line \d+: (no file|glue/\w+ can.t be had from the hub)"):
-        read_study(name)
-
-
-def test_a_model_can_be_given_beside(study):
-    text = (
-        BASE + "models: {again: {seed: 1}}\nquestions: [{explain: {of: tuned, faithful: true, other_seed: again}}]\n"
-    )
-    (step,) = study(text).steps
-    assert (step.inputs["model"].config["seed"], step.inputs["other_seed"].config["seed"]) == (0, 1)
-    with pytest.raises(UserError, match="no model 'tasks' in this study"):
-        study(text.replace("other_seed: again", "other_seed: tasks"))
 
 
 @needs_data
@@ -320,5 +291,5 @@ def test_every_key_is_documented():
     page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
     for key, meaning in KEYS.items():
         assert f"| `{key}` | {meaning} |" in page
-    for name in READY + FINDINGS:
+    for name in ready_studies():
         assert f"`{name}`" in page

@@ -73,7 +73,7 @@ _LONGEST = 400
 
 
 def excerpt(study: Study, store: Path, **about: Any) -> dict[str, Any]:
-    """The answers to a study's own questions, as far as they are stored, by step, and about the run that made them."""
+    """The answers to a study's own questions, as far as they are stored, by step; `about` the run that made them."""
     found = {}
     for step in study.steps:
         if (folder := store / "steps" / step.id).exists():
@@ -122,7 +122,9 @@ def _names(result: Result) -> dict[str, str]:
 
 def _called(record: ModelRecord) -> str:
     ways = {"random": "with random weights", "finetune": "tuned"}
-    said = [f"{ways.get(one.by, one.by)}{f' on {one.data.name}' if one.data else ''}" for one in record.origins if one.by]
+    said = [
+        f"{ways.get(one.by, one.by)}{f' on {one.data.name}' if one.data else ''}" for one in record.origins if one.by
+    ]
     return " ".join([record.first.name, *reversed(said)])
 
 

@@ -161,8 +161,8 @@ def _pairs(table: pd.DataFrame, column: str, one: Any, other: Any, model: str, r
 
 
 def failed(kept: Mapping[str, Any]) -> str:
-    """How often a training ended no more than two points above a constant answer on the test set, by how its loss fell,
-    its learning rate and its steps: what `finetune` gives as advice was read off such a table."""
+    """How often a training ended no more than two points above a constant answer on the test set, by how its loss
+    fell, its learning rate and its steps: what `finetune` gives as advice was read off such a table."""
     every = {Cell(*line[:8]): dict(zip(_COLUMNS, line, strict=True)) for line in (*kept["search"], *kept["recipes"])}
     rows = []
     for cell, line in every.items():
@@ -172,7 +172,8 @@ def failed(kept: Mapping[str, Any]) -> str:
         fell = "by less than a tenth" if line["last_loss"] > 0.9 * line["first_loss"] else "by more"
         chance = kept["without"][f"{cell.data} {cell.rows} {cell.seed}"]["chance"]
         rows.append({"fell": fell, "rate": rate, "steps": steps, "failed": line["test"] <= chance + 0.02})
-    made = ["| the loss on the training set fell | learning rate beside auto's | steps | failed |", "|---|---|---|---|"]
+    headings = ("the loss on the training set fell", "learning rate beside auto's", "steps", "failed")
+    made = [f"| {' | '.join(headings)} |", "|---|---|---|---|"]
     for place, of in pd.DataFrame(rows).groupby(["fell", "rate", "steps"])["failed"]:
         made.append(f"| {' | '.join(place)} | {of.sum()} of {len(of)} |")
     return "\n".join(made)

@@ -174,7 +174,8 @@ def test_an_excerpt_is_what_the_store_has(tmp_path, monkeypatch):
         one.number("baseline", model="pocket")
     assert "1 of 2 answers." in unmarked(how(found))
     # A run of another model is added, and told apart from the first.
-    other = {"study": "one", "runs": [{"asked": 9, "sets": ["model=x"], "commit": "d"}], "results": {"other-1": one.kept}}
+    run = {"asked": 9, "sets": ["model=x"], "commit": "d"}
+    other = {"study": "one", "runs": [run], "results": {"other-1": one.kept}}
     write(added(tmp_path / "one.json", other), tmp_path / "one.json")
     both = Kept(tmp_path / "one.json")
     assert [told.run for told in both] == [0, 1] and "1 of 9 answers, with `--set 'model=x'`." in unmarked(how(both))

@@ -90,7 +90,7 @@ class ModelRecord:
 
     @property
     def first(self) -> ModelRecord:
-        """The pretrained model that it was made from in the end, or is; what is known by its name alone is no model."""
+        """The pretrained model that it was made from, or is; one that is known by its name alone doesn't count."""
         *_, first = [self, *(one for one in self.descent() if one.id)]
         return first
 
