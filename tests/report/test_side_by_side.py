@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 from bertscope.cli.main import app
-from bertscope.core.model_record import ModelRecord
+from bertscope.core.model_record import ModelRecord, Origin
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
@@ -100,6 +100,13 @@ def test_two_models_of_one_name_are_two_columns(tmp_path):
     assert len(models) == 2
     (readings,) = [found for (claim, _), found in lines.items() if claim == "cone-narrows"]
     assert sorted(rows[0]["verdict"] for rows in readings.values()) == ["fails", "holds"]
+
+
+def test_a_base_of_which_only_the_name_is_known_is_no_column(tmp_path):
+    """all-MiniLM-L6-v2's config names the model that it was trained from, which nobody has."""
+    known = ModelRecord("minilm-id", "all-MiniLM", Origin(base=ModelRecord("", "somebody/MiniLM")))
+    put(tmp_path, geometry("baseline", lambda v: [0.3, 0.9, 0.3 + v], model=known)(0.4, 0.05)[0], known)
+    assert lines_of(tmp_path)[0] == ["all-MiniLM"]
 
 
 def test_the_command(tmp_path, capsys, monkeypatch):
