@@ -100,21 +100,21 @@ def told_unit(result: Told, key: str, kind: str = "head", digits: int = 3) -> st
 def figure(value: float, digits: int = 3, signed: bool = False) -> str:
     """As these pages write numbers.
 
-    >>> figure(0.25), figure(-0.25, 2), figure(1.5), figure(0.25, signed=True), figure(-0.0001)
-    ('.250', '-.25', '1.500', '+.250', '.000')
+    >>> figure(0.25), figure(-0.25, 2), figure(1.5), figure(0.25, signed=True), figure(-0.0001), figure(0.2, 1)
+    ('.250', '-.25', '1.500', '+.250', '.000', '0.2')
     """
     text = f"{value:{'+' if signed else ''}z.{digits}f}"
-    return re.sub(r"(?<![\d])0\.", ".", text)
+    return re.sub(r"(?<![\d])0\.", ".", text) if digits > 1 else text
 
 
 def bare(value: Value, digits: int = 3, signed: bool = False) -> str:
-    """The value alone."""
-    return mark(value.key, figure(value.value, digits, signed))
+    """The value alone; nothing where there is none."""
+    return "" if value.value is None else mark(value.key, figure(value.value, digits, signed))
 
 
 def whole(value: Value, digits: int = 3, signed: bool = False) -> str:
-    """The value and its interval."""
-    return mark(value.key, _whole(value, digits, signed))
+    """The value and its interval; nothing where there is none."""
+    return "" if value.value is None else mark(value.key, _whole(value, digits, signed))
 
 
 def _whole(value: Value, digits: int = 3, signed: bool = False) -> str:
@@ -126,7 +126,7 @@ def _whole(value: Value, digits: int = 3, signed: bool = False) -> str:
 
 def points(value: Value) -> str:
     """A difference of scores, in points."""
-    return mark(value.key, _whole(_hundredfold(value), 1, signed=True).replace("+.", "+0.").replace("-.", "-0."))
+    return mark(value.key, _whole(_hundredfold(value), 1, signed=True))
 
 
 def _hundredfold(value: Value) -> Value:
@@ -157,6 +157,8 @@ FILTERS: dict[str, Callable[..., str]] = {
 def mean_of(values: Iterable[Value]) -> Value:
     """The mean over trainings, with Student's interval."""
     some = list(values)
+    if not some:
+        return Value("", None)
     found = np.array([one.value for one in some], float)
     key = f"mean({'; '.join(one.key for one in some)})"
     if len(some) < 2:

@@ -39,6 +39,8 @@ TABLES: dict[str, dict[str, tuple[str, ...]]] = {
                           "runs", "why")},
     "contrast": {"sts": ("arm", "pool", "spearman", "low", "high", "minus_before", "minus_before_low",
                          "minus_before_high")},
+    "explain": {"faithfulness": ("method", "how", "measure", "value", "low", "high", "n", "targets"),
+                "corpus_words": ("class", "word", "mean", "low", "high", "texts", "shown")},
     "freeze": {"arms": ("arm", "score", "low", "high", "effect", "effect_low", "effect_high", "runs",
                         "training_time")},
     "geometry": {"layers": ("layer", "form", "measure", "value", "low", "high", "checkpoint")},
@@ -175,7 +177,7 @@ class Value:
     """A stored number, with its interval where it has one, and the key that it was found by."""
 
     key: str
-    value: float
+    value: float | None
     low: float | None = None
     high: float | None = None
     n: int | None = None
