@@ -64,7 +64,7 @@ def untrue(marked: str, kept: Kept) -> list[str]:
             continue
         known = ends(key.removeprefix("differs "), kept)
         if isinstance(known, str):
-            found += [] if text in known else [f"{text} ({key})"]
+            found += [] if text in known or text in known.replace("_", " ") else [f"{text} ({key})"]
         else:
             said = _NUMBER.findall(text)
             found += [] if said and all(_is_one_of(one, known) for one in said) else [f"{text} ({key})"]

@@ -126,7 +126,7 @@ def _whole(value: Value, digits: int = 3, signed: bool = False) -> str:
 
 def points(value: Value) -> str:
     """A difference of scores, in points."""
-    return mark(value.key, _whole(_hundredfold(value), 1, signed=True))
+    return "" if value.value is None else mark(value.key, _whole(_hundredfold(value), 1, signed=True))
 
 
 def _hundredfold(value: Value) -> Value:
@@ -135,7 +135,7 @@ def _hundredfold(value: Value) -> Value:
 
 
 def counted(value: Value) -> str:
-    return mark(value.key, f"{value.value:,.0f}")
+    return "" if value.value is None else mark(value.key, f"{value.value:,.0f}")
 
 
 def rows_of(value: Value) -> str:
