@@ -99,7 +99,7 @@ def told_of(step: Step, result: Result) -> dict[str, Any]:
     made = result.provenance
     return {
         "question": result.question, "version": result.version, "models": list(names.values()),
-        "base": _base(result), "on": _data(step), "subject": result.subject, "settings": dict(step.config),
+        "base": _base(result), "on": _data(step, result), "subject": result.subject, "settings": dict(step.config),
         "made": made["created"][:10], "seconds": made["seconds"], "commit": made.get("commit"),
         "device": made.get("gpu") or made.get("device") or "cpu",
         "numbers": {
@@ -135,12 +135,12 @@ def _base(result: Result) -> str:
     return next((record.first.name for record in result.models.values()), "")
 
 
-def _data(step: Step) -> str:
-    """The folder or file that is asked on, by its own name."""
+def _data(step: Step, result: Result) -> str:
+    """The folder or file that is asked on, by its own name; of an answer to other answers, as that calls it."""
     for name in ("task", "examples", "data", "pairs"):
         if isinstance(root := step.inputs.get(name), Root):
             return Path(root.source.partition("@")[2] or root.source).name
-    return ""
+    return Path(result.subject.get("task", "")).name
 
 
 def _key(key: str, of: Mapping[str, str], names: Mapping[str, str]) -> str:
