@@ -73,7 +73,7 @@ def _template(name: str) -> Any:
 def _words(results: Kept, name: str) -> dict[str, Any]:
     return {
         "of": results.of, "results": results, "study": f"findings-{name}", "differs": differs, "mean_of": mean_of,
-        "count_of": count_of, "told": told, "told_unit": told_unit, "how": how, "head": of_heads,
+        "count_of": count_of, "told": told, "told_unit": told_unit, "how": lambda results: how(results) + _earlier(name), "head": of_heads,
         "tables": tables(name, results), "by_place": by_place, "each": each, "each_row": each_row,
         "kinds": Told.kinds, "same_layers": same_layers, "last_layer": last_layer, "side_by_side": side_by_side,
     }  # fmt: skip
@@ -235,7 +235,13 @@ def how(results: Kept) -> str:
             text = f"Made on {when} on {where}, commit {run['commit']}: {len(found)} of {run['asked']} answers"
             sets = " ".join(f"--set '{one}'" for one in run["sets"])
             lines.append(mark("study", text) + (f", with `{sets}`." if sets else "."))
-    return "\n\n".join(lines) or "Not run yet with the shipped code: there is no number on this page."
+    return "\n\n".join(lines or ["Not run yet with the shipped code: there is no number on this page."])
+
+
+def _earlier(name: str) -> str:
+    """Where what was measured before there were studies of the findings still stands, until its study has been run."""
+    there = (PAGES / "earlier" / f"{name}.md").exists()
+    return f" What was measured before, by hand: [earlier](earlier/{name}.md)." if there else ""
 
 
 def tables(name: str, results: Kept) -> dict[str, str]:
