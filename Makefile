@@ -3,12 +3,13 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
 PEERS  := .venv-peers
+DOCS   := .venv-docs
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 # Only files whose SHA-256 is in lock/, and only wheels: to build a package would run code that nobody pinned.
 LOCKED := $(PIP) --require-hashes --only-binary=:all:
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-gpu lint lock notebooks wheel bench bench-peers clean
+.PHONY: help demo test test-all test-gpu lint lock docs notebooks wheel bench bench-peers clean
 
 help: ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,14 +22,16 @@ demo: $(VENV)/.installed ## run the demo on the built-in model and language: dem
 WORKERS = $(shell $(BIN)/python -c 'import os; \
 	cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(); \
 	print("-n", cores, "--dist worksteal") if cores > 1 else None')
+# Only the files that have such tests: to look through all of them takes half a minute.
+ALONE = $(shell grep -rl --include='*.py' 'mark\.alone' tests)
 
 test: $(VENV)/.tested ## run the tests that take seconds
 	$(BIN)/python -m pytest -m "not slow and not alone" $(WORKERS)
-	$(BIN)/python -m pytest -m "not slow and alone"
+	$(BIN)/python -m pytest -m "not slow and alone" $(ALONE)
 
 test-all: $(VENV)/.tested ## run every test
 	$(BIN)/python -m pytest -m "not alone" $(WORKERS)
-	$(BIN)/python -m pytest -m alone
+	$(BIN)/python -m pytest -m alone $(ALONE)
 
 test-gpu: $(VENV)/.tested ## run the tests that use a GPU, where there is one
 	BERTSCOPE_TEST_DEVICE=cuda $(BIN)/python -m pytest -m "not slow" $(shell $(BIN)/python tests/support/gpu_tests.py)
@@ -47,6 +50,10 @@ notebooks: $(VENV)/.tested ## run the notebooks in docs/notebooks anew, and keep
 wheel: $(VENV)/.installed ## build the package: dist/bertscope-VERSION-py3-none-any.whl
 	$(BIN)/python -m hatchling build --target wheel --directory dist
 
+# mkdocs-material says at every build that it has a successor; once is enough.
+docs: $(DOCS)/.installed ## build the documentation as a site, in .venv-docs: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict --site-dir site
+
 bench: $(VENV)/.tested ## measure the speed claims, side by side
 	$(BIN)/python -m benchmarks
 
@@ -54,7 +61,7 @@ bench-peers: $(PEERS)/.installed ## measure beside other libraries, in .venv-pee
 	$(PEERS)/bin/python -m benchmarks.peers
 
 clean: ## remove the environment and what the demo made
-	rm -rf $(VENV) $(PEERS) bertscope-store demo-report.html
+	rm -rf $(VENV) $(PEERS) $(DOCS) site bertscope-store demo-report.html
 
 $(VENV)/.installed: pyproject.toml lock/torch.txt lock/cuda.txt lock/run.txt
 	@echo "installing into $(VENV) (a few minutes the first time)"
@@ -71,6 +78,11 @@ $(VENV)/.installed: pyproject.toml lock/torch.txt lock/cuda.txt lock/run.txt
 
 $(VENV)/.tested: $(VENV)/.installed lock/test.txt
 	$(LOCKED) -r lock/test.txt
+	@touch $@
+
+$(DOCS)/.installed: lock/docs.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: -r lock/docs.txt
 	@touch $@
 
 # Peers aren't in lock/: they never come near .venv. What decides speed has the versions of constraints.txt; all of those

@@ -220,8 +220,9 @@ def test_what_no_question_is_about_is_noted(study):
 
 def test_ready_studies_ship_and_are_about_something():
     inside = {file.name for file in (resources.files("bertscope.study") / "ready").iterdir()}
-    assert inside == {f"{name}.yaml" for name in READY}
-    assert tuple(ready_studies()) == READY and all(ready_studies().values())
+    own = {name for name in ready_studies() if not name.startswith("findings-")}  # those have their own tests
+    assert inside == {f"{name}.yaml" for name in ready_studies()}
+    assert own == {*READY} and all(ready_studies().values())
 
 
 def test_a_study_ends_with_the_claims_about_all_it_found():
@@ -290,5 +291,5 @@ def test_every_key_is_documented():
     page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
     for key, meaning in KEYS.items():
         assert f"| `{key}` | {meaning} |" in page
-    for name in READY:
+    for name in ready_studies():
         assert f"`{name}`" in page

@@ -97,7 +97,7 @@ def stub() -> str:
     public = {name: getattr(bertscope, name) for name in bertscope.__all__}
     questions = {name: value for name, value in public.items() if isinstance(value, Question)}
     lines = []
-    beside = {one for question in questions.values() for one in (_returned(question), question.config)}
+    beside = {one for question in questions.values() for one in (returned(question), question.config)}
     for name in public:
         if name not in questions and name not in _READERS:
             lines.append(f"from {bertscope._WHERE[name]} import {name} as {name}")
@@ -159,7 +159,7 @@ def _function(name: str, question: Question) -> str:
             said[which] = docs.get(which) or _COMMON[which][1]
             keywords.append(f"{which}: {hint or _COMMON[which][0]} = {default!r}")
     about = [question.description, "", "Args:", *(f"    {which}: {words}" for which, words in said.items())]
-    return _defined(name, [*first, "*", *keywords], _returned(question).__name__, "\n".join(about))
+    return _defined(name, [*first, "*", *keywords], returned(question).__name__, "\n".join(about))
 
 
 def _reader(name: str, function: Any) -> str:
@@ -191,7 +191,7 @@ def _like(question: Question, name: str) -> str:
     return f"{like} | Sequence[{like}]" if one.many else like
 
 
-def _returned(question: Question) -> type:
+def returned(question: Question) -> type:
     if question.shares_pass:
         return bertscope.Result
     return get_type_hints(registry.resolve(f"{question._measuring}:measure"))["return"]

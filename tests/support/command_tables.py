@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
@@ -118,10 +119,33 @@ def documented() -> dict[str, str]:
     return {block["name"]: block["table"] for block in _BLOCK.finditer(COMMANDS.read_text(encoding="utf-8"))}
 
 
+def help_order() -> dict[str, list[str]]:
+    """The commands as help lists them: under their headings, in their order; `study` stands for all that it holds."""
+    found: dict[tuple[Any, str], list[tuple[int, str]]] = {}
+    for name in app:
+        if not name.startswith("-"):
+            (group,) = app[name].group
+            found.setdefault((group.sort_key[-1], group.name), []).append((app[name].sort_key, name))
+    return {heading: [name for _, name in sorted(found[key, heading])] for key, heading in sorted(found)}
+
+
+def in_help_order(text: str) -> str:
+    """The page with the sections of its commands in the order of help; what comes before and after them stays."""
+    places = {f"## `{name}": place for place, name in enumerate(chain(*help_order().values()))}
+
+    def place(section: str) -> int:
+        return places[re.match(r"## `[^ `]+", section)[0]]  # type: ignore[index]
+
+    sections = re.split(r"^(?=## )", text, flags=re.M)
+    own = [place for place, section in enumerate(sections) if section.startswith("## `")]
+    first, last = own[0], own[-1] + 1
+    return "".join([*sections[:first], *sorted(sections[first:last], key=place), *sections[last:]])
+
+
 def write() -> None:
-    """Put the tables into docs/commands.md."""
+    """Put the tables into docs/commands.md, and its sections into the order of help."""
     now = tables()
-    text = COMMANDS.read_text(encoding="utf-8")
+    text = in_help_order(COMMANDS.read_text(encoding="utf-8"))
     if missing := sorted(set(now) - set(documented())):
         raise SystemExit(f"{COMMANDS}: add a section with '<!-- flags of NAME -->' and '<!-- end -->' for {missing}")
     COMMANDS.write_text(_BLOCK.sub(lambda block: block[1] + now[block["name"]] + block[4], text), encoding="utf-8")

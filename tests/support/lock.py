@@ -52,6 +52,7 @@ _ABOUT = {
     "cuda": "The CUDA libraries that the package index's torch for Linux needs",
     "run": "What else bertscope needs to run, and to be installed from a checkout",
     "test": "What else tests, lint, deploy and cluster need",
+    "docs": "What builds the documentation's site, all of it: it has an environment of its own",
 }
 _HEAD = "# {about}.\n# Written by `make lock`; Python {pythons} on Linux (glibc) and macOS (arm64).\n"
 _PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14))
@@ -108,12 +109,18 @@ class Wheel:
 
 
 def project() -> tuple[list[Requirement], list[Requirement]]:
-    """What pyproject.toml asks for at run time, with the live page and what builds it, and for all extras."""
+    """What pyproject.toml asks for at run time, with the live page and what builds it, and for extras but `docs`."""
     parsed = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))
     optional = parsed["project"]["optional-dependencies"]
     run = [*parsed["project"]["dependencies"], *optional["live"], *parsed["build-system"]["requires"], EDITABLE]
-    extras = itertools.chain(*optional.values())
+    extras = itertools.chain(*(lines for extra, lines in optional.items() if extra != "docs"))
     return [*map(Requirement, run)], [*map(Requirement, extras)]
+
+
+def for_docs() -> list[Requirement]:
+    """What pyproject.toml asks for to build the documentation's site."""
+    parsed = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))
+    return [*map(Requirement, parsed["project"]["optional-dependencies"]["docs"])]
 
 
 def pinned() -> dict[str, str]:
@@ -254,7 +261,8 @@ def main() -> None:
             names["run"] |= closure(run, lean, machine.markers).keys()
             names["test"] |= closure([*run, *extras], lean, machine.markers).keys()
             names["cuda"] |= closure(run, whole, machine.markers).keys()
-            settled &= not pins.mend(closure([*run, *extras], whole, machine.markers))
+            names["docs"] |= closure(for_docs(), lean, machine.markers).keys()
+            settled &= not pins.mend(closure([*run, *extras, *for_docs()], whole, machine.markers))
     assert f"torch=={pins.versions['torch']}" in CPU_BUILDS, "lock.py names no CPU build of this torch"
     everything = sorted(set().union(*names.values()))
     names |= {which: names[which] - names["run"] for which in ("test", "cuda")}

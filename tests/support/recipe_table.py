@@ -1,55 +1,50 @@
-"""The tables of docs/findings/recipe.md, made of what `recipe_trainings.py recipes` wrote.
+"""The tables of docs/findings/recipe.md, made of what `recipe_trainings.py` wrote.
 
-`python tests/support/recipe_table.py recipes.jsonl` scores the baselines on the same rows (minutes; they are kept
-beside the file) and writes the tables anew.
+`python tests/support/recipe_table.py recipes.jsonl search.jsonl DAY DEVICE COMMIT` scores the baselines on the same
+rows (minutes; they are kept beside the first file) and puts all lines into docs/findings/results/recipe.json;
+`findings_pages.py` writes the page from those.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from scipy.stats import t as student
 
-from bertscope.data.baselines import baselines
-from doc_pages import HERE
-from recipe_trainings import MODELS, SOURCES, arms, sizes, task_of, told
+from findings_results import FOLDER, write
+from recipe_trainings import MODELS, SOURCES, Cell, arms, planned, sizes, task_of, told
 
-PAGE = HERE / "docs" / "findings" / "recipe.md"
-SEEDS = 3
+KEPT = FOLDER / "recipe.json"
+_COLUMNS = (
+    "data", "model", "rows", "seed", "learning_rate", "epochs", "warmup", "batch", "validation", "test", "steps",
+    "first_loss", "last_loss",
+)  # fmt: skip
 _BASELINES = {"bag_of_words": "without", "word_lookup": "without", "chance": "chance"}
+_SIZES = ("100", "300", "1,000", "1,801 to 3,000", "5,749 to 10,000")
+_AUTO = {"pocket": 3e-4, "MiniLM": 1e-4}
+"""The learning rate that `auto` has for each."""
 
 
-def measured(path: Path) -> pd.DataFrame:
+def measured(kept: Mapping[str, Any]) -> pd.DataFrame:
     """A row for each data set, model, number of rows and seed: the test set's score by each recipe, and without a
     model."""
-    lines, plain = told(path), without_model(path.with_suffix(".baselines.json"))
+    lines = {Cell(*line[:8]): line[_COLUMNS.index("test")] for line in kept["recipes"]}
     rows = []
-    for data, model in ((data, model) for model in MODELS for data in SOURCES):
-        for n, seed in ((n, seed) for n in sizes(data) for seed in range(SEEDS)):
-            found = {arm: lines[cell]["test"] for arm, cell in arms(data, model, n, seed).items() if cell in lines}
-            beside = plain[f"{data} {n} {seed}"]
-            rows.append({"model": model, "data": data, "rows": n, "seed": seed} | found | beside)
-    table = pd.DataFrame(rows)
-    same = [
-        len(set(arms(*row).values())) == 1 for row in table[["data", "model", "rows", "seed"]].itertuples(index=False)
-    ]
-    return table.assign(gain=table["auto"] - table["before"], same=same)
-
-
-def without_model(kept: Path) -> dict[str, dict[str, float]]:
-    """What is right without a model, of the same rows to learn from."""
-    found = json.loads(kept.read_text()) if kept.exists() else {}
-    for data in SOURCES:
-        for n, seed in ((n, seed) for n in sizes(data) for seed in range(SEEDS)):
-            if (key := f"{data} {n} {seed}") not in found:
-                task = task_of(data, n, seed)
-                found[key] = {_BASELINES[one]: task.score(said).value for one, said in baselines(task).items()}
-                kept.write_text(json.dumps(found))
-    return found
+    for model in MODELS:
+        for place, beside in kept["without"].items():
+            data, n, seed = place.split(" ")
+            found = {arm: lines.get(cell) for arm, cell in arms(data, model, int(n), int(seed)).items()}
+            same = len({*arms(data, model, int(n), int(seed)).values()}) == 1
+            rows.append(
+                {"model": model, "data": data, "rows": int(n), "seed": int(seed), "same": same} | found | beside
+            )
+    table = pd.DataFrame(rows).astype(dict.fromkeys(("before", "auto", "fewer"), float))
+    return table.assign(gain=table["auto"] - table["before"])
 
 
 def cells(table: pd.DataFrame) -> str:
@@ -72,13 +67,15 @@ def cells(table: pd.DataFrame) -> str:
 
 def by_rows(table: pd.DataFrame) -> str:
     """Means over data sets, each the mean of its seeds, with an interval over data sets (Student's t)."""
-    sized = table.assign(size=pd.cut(table["rows"], [0, 100, 300, 1000, 3000, 10_000], labels=_SIZES).astype(str))
+    sized = _sized(table)
     lines = [
         "| rows | data sets | pocket | MiniLM | 300 steps beside 200: pocket | MiniLM |",
         "|---|---|---|---|---|---|",
     ]
     for size in _SIZES:
         of = sized[sized["size"] == size]
+        if of.empty:
+            continue
         words = [size, str(of["data"].nunique())]
         for column in (of["gain"], of["auto"] - of["fewer"]):
             for model in MODELS:
@@ -88,7 +85,98 @@ def by_rows(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-_SIZES = ("100", "300", "1,000", "1,801 to 3,000", "5,749 to 10,000")
+def shown(table: pd.DataFrame) -> str:
+    """Of which sizes the interval over data sets lies on one side of 0: a line for each model."""
+    lines = []
+    for model in MODELS:
+        mine, above, below = _sized(table[table["model"] == model]), [], []
+        for size in _SIZES:
+            each = mine[mine["size"] == size].groupby("data")["gain"].mean()
+            low, high = _interval(each) if each.any() else (0.0, 0.0)
+            above += [size] if low > 0 else []
+            below += [size] if high < 0 else []
+        lines.append(
+            f"- {model}: `auto` is shown to be better over data sets with {_listed(above)}, "
+            f"worse with {_listed(below)}."
+        )
+    return "\n".join(lines)
+
+
+def _listed(sizes: list[str]) -> str:
+    return f"{', '.join(sizes)} rows" if sizes else "no number of rows"
+
+
+def _sized(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(size=pd.cut(table["rows"], [0, 100, 300, 1000, 3000, 10_000], labels=_SIZES).astype(str))
+
+
+def clear_gains(table: pd.DataFrame) -> str:
+    """In how many cells the gain is above 0, and with every seed: a line for each model."""
+    lines = []
+    for model in MODELS:
+        cell = table[(table["model"] == model) & ~table["same"]].groupby(["data", "rows"])["gain"]
+        mean, least, most = (int((found > 0).sum()) for found in (cell.mean(), cell.min(), -cell.max()))
+        lines.append(
+            f"- {model}: the mean over seeds is above that of before in {mean} of {len(cell)} cells in which the "
+            f"recipes differ, with every seed in {least}; it is below with every seed in {most}."
+        )
+    return "\n".join(lines)
+
+
+def searched(lines: Iterable[list[Any]]) -> str:
+    """What one setting does to the score on validation, others equal: means over pairs, in points."""
+    table = pd.DataFrame(lines, columns=list(_COLUMNS)).merge(pd.DataFrame(planned()))
+    asked = [
+        ("a third (MiniLM: half) of auto's learning rate", "learning_rate", {"pocket": 1e-4, "MiniLM": 5e-5}, _AUTO),
+        ("twice", "learning_rate", {"MiniLM": 2e-4}, _AUTO),
+        ("3.3 times (MiniLM: 5 times)", "learning_rate", {"pocket": 1e-3, "MiniLM": 5e-4}, _AUTO),
+        ("200 steps instead of 100", "planned", dict.fromkeys(MODELS, 200), dict.fromkeys(MODELS, 100)),
+        ("400 instead of 200", "planned", dict.fromkeys(MODELS, 400), dict.fromkeys(MODELS, 200)),
+        (
+            "32 examples a step instead of 8, as many steps",
+            "batch",
+            dict.fromkeys(MODELS, 32),
+            dict.fromkeys(MODELS, 8),
+        ),
+    ]
+    places = [(model, rows) for model in MODELS for rows in (100, 1000)]
+    made = [
+        f"| | {' | '.join(f'{model}, {rows:,} rows' for model, rows in places)} |",
+        "|---" * (len(places) + 1) + "|",
+    ]
+    for words, column, one, other in asked:
+        found = [_pairs(table, column, one.get(model), other[model], model, rows) for model, rows in places]
+        made.append(f"| {words} | {' | '.join(found)} |")
+    return "\n".join(made)
+
+
+def _pairs(table: pd.DataFrame, column: str, one: Any, other: Any, model: str, rows: int) -> str:
+    """The mean difference of trainings that differ in this setting alone, with its interval over pairs."""
+    if one is None:
+        return ""
+    keys = [key for key in ("data", "learning_rate", "planned", "batch") if key != column]
+    mine = table[(table["model"] == model) & (table["rows"] == rows)].set_index(keys)
+    found = (mine[mine[column] == one]["validation"] - mine[mine[column] == other]["validation"]).dropna()
+    return f"{_points(found.mean(), *_interval(found))} ({len(found)} pairs)"
+
+
+def failed(kept: Mapping[str, Any]) -> str:
+    """How often a training ended no more than two points above a constant answer on the test set, by how its loss
+    fell, its learning rate and its steps: what `finetune` gives as advice was read off such a table."""
+    every = {Cell(*line[:8]): dict(zip(_COLUMNS, line, strict=True)) for line in (*kept["search"], *kept["recipes"])}
+    rows = []
+    for cell, line in every.items():
+        times = cell.learning_rate / _AUTO[cell.model]
+        rate = "over 1.5 times" if times > 1.5 else "under 0.6 times" if times < 0.6 else "about the same"
+        steps = "under 100" if cell.steps < 100 else "100 to 299" if cell.steps < 300 else "300 or more"
+        fell = "by less than a tenth" if line["last_loss"] > 0.9 * line["first_loss"] else "by more"
+        chance = kept["without"][f"{cell.data} {cell.rows} {cell.seed}"]["chance"]
+        rows.append({"fell": fell, "rate": rate, "steps": steps, "failed": line["test"] <= chance + 0.02})
+    headings = ("the loss on the training set fell", "learning rate beside auto's", "steps", "failed")
+    made = [f"| {' | '.join(headings)} |", "|---|---|---|---|"]
+    for place, of in pd.DataFrame(rows).groupby(["fell", "rate", "steps"])["failed"]:
+        made.append(f"| {' | '.join(place)} | {of.sum()} of {len(of)} |")
+    return "\n".join(made)
 
 
 def _interval(values: pd.Series) -> tuple[float, float]:
@@ -105,18 +193,31 @@ def _points(value: float, low: float, high: float) -> str:
     return f"{first} [{', '.join(others)}]"
 
 
-def main() -> None:
-    table = measured(Path(sys.argv[1]))
-    page = PAGE.read_text(encoding="utf-8")
-    for name, made in (("by rows", by_rows(table)), ("cells", cells(table))):
-        page = re.sub(
-            rf"(<!-- {name} -->\n).*?(<!-- end -->)",
-            lambda at, made=made: f"{at[1]}{made}\n{at[2]}",
-            page,
-            flags=re.DOTALL,
-        )
-    PAGE.write_text(page, encoding="utf-8")
+def without_model(file: Path, seeds: int = 3) -> dict[str, dict[str, float]]:
+    """What is right without a model, of the same rows to learn from."""
+    found = json.loads(file.read_text()) if file.exists() else {}
+    for data in SOURCES:
+        for n, seed in ((n, seed) for n in sizes(data) for seed in range(seeds)):
+            if (key := f"{data} {n} {seed}") not in found:
+                from bertscope.data.baselines import baselines
+
+                task = task_of(data, n, seed)
+                found[key] = {_BASELINES[one]: task.score(said).value for one, said in baselines(task).items()}
+                file.write_text(json.dumps(found))
+    return found
+
+
+def packed(recipes: Path, search: Path, plain: Mapping[str, Any]) -> dict[str, Any]:
+    """All lines, as the page's results have them."""
+    lines = {
+        name: [[float(f"{one:.6g}") if isinstance(one, float) else one for one in map(line.get, _COLUMNS)]
+               for line in told(file).values()]
+        for name, file in (("recipes", recipes), ("search", search))
+    }  # fmt: skip
+    return {"study": "recipe", "runs": [], "columns": _COLUMNS, "without": plain, **lines, "results": {}}
 
 
 if __name__ == "__main__":
-    main()
+    first, second = map(Path, sys.argv[1:3])
+    about = dict(zip(("made", "device", "commit"), sys.argv[3:6], strict=True))
+    write(packed(first, second, without_model(first.with_suffix(".baselines.json"))) | about, KEPT)

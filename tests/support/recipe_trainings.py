@@ -99,17 +99,25 @@ def _some(examples: Any, n: int, seed: int) -> Any:
     return examples.take(np.random.default_rng(seed).permutation(len(examples))[:n])
 
 
-def searched() -> list[Cell]:
-    """Learning rates, steps and batches on four of the data sets; those of 100 and 1,000 rows come first."""
+def planned() -> list[dict[str, Any]]:
+    """Learning rates, steps and batches on four of the data sets, whether these have so many rows or not."""
     rates = {"pocket": (1e-4, 3e-4, 1e-3), "MiniLM": (5e-5, 1e-4, 2e-4, 5e-4)}
-    cells = []
+    found = []
     for data, model, rows in product(("SST-2", "WebMD", "STS-B", "UNER"), MODELS, (100, 1000, 300, 3000)):
-        if rows not in sizes(data):
-            continue
         tried = ((100, 200, 400), (8, 32)) if rows < 3000 else ((300, 900), (32,))
         for rate, steps, batch in product(rates[model], *tried):
             epochs = max(1, round(steps / math.ceil(rows / batch)))
-            cells.append(Cell(data, model, rows, 0, rate, epochs, batch=batch))
+            about = {"data": data, "model": model, "rows": rows, "learning_rate": rate, "epochs": epochs}
+            found.append(about | {"batch": batch, "planned": steps})
+    return found
+
+
+def searched() -> list[Cell]:
+    """What is planned and can be; those of 100 and 1,000 rows come first."""
+    cells = [
+        Cell(seed=0, **{name: value for name, value in one.items() if name != "planned"})
+        for one in planned() if one["rows"] in sizes(one["data"])
+    ]  # fmt: skip
     random.Random(0).shuffle(cells)
     return sorted(set(cells), key=lambda cell: (cell.rows not in (100, 1000), cells.index(cell)))
 

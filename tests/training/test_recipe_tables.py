@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pandas as pd
 
 from bertscope.training.finetune.question import FinetuneConfig
-from recipe_table import by_rows, cells
+from recipe_table import by_rows, cells, clear_gains, failed, searched, shown
 from recipe_trainings import MODELS, Cell, arms, told
 
 
@@ -42,3 +42,40 @@ def test_tables_of_planted_scores():
     assert "| SST-2 | 100 | .500 | .550 | .500 | .600 | +10.0 [+9.0, +11.0] |" in cells(table)
     # Two data sets, .1 and .3: the mean .2, the standard error .1, t of one degree of freedom 12.706.
     assert "| 100 | 2 | +20.0 [-107.1, +147.1] | +20.0 [-107.1, +147.1] | the same | the same |" in by_rows(table)
+    both = (
+        "- pocket: `auto` is shown to be better over data sets with no number of rows, worse with no number of rows."
+    )
+    assert shown(table).splitlines()[0] == both
+    sure = table.assign(gain=table["gain"].where(table["data"] == "CoLA", 0.29))
+    assert "better over data sets with 100 rows, worse with no" in shown(sure)
+    assert "in 2 of 2 cells in which the recipes differ, with every seed in 2; it is below with every seed in 0" in (
+        clear_gains(table)
+    )
+
+
+def test_pairs_that_differ_in_one_setting_alone():
+    def line(rate: float, steps: int, batch: int, score: float) -> list:
+        epochs = max(1, round(steps / -(-100 // batch)))
+        return ["SST-2", "pocket", 100, 0, rate, epochs, 0.1, batch, score, score, steps, 1.0, 0.5]
+
+    lines = [line(3e-4, 100, 32, 0.6), line(3e-4, 200, 32, 0.7), line(3e-4, 400, 32, 0.65), line(1e-4, 100, 32, 0.55)]
+    lines += [line(3e-4, 100, 8, 0.5), line(3e-4, 200, 8, 0.5), line(1e-3, 200, 32, 0.4)]
+    table = searched(lines).splitlines()
+    # Twice: .7 - .6 and .5 - .5: the mean .05, the standard error .05, t of one degree of freedom 12.706.
+    (more,) = [row for row in table if row.startswith("| 200 steps instead of 100")]
+    assert more.split(" | ")[1] == "+5.0 [-58.5, +68.5] (2 pairs)"
+    (fewer,) = [row for row in table if row.startswith("| a third")]
+    assert fewer.split(" | ")[1].startswith("-5.0") and "(1 pairs)" in fewer
+
+
+def test_failed_trainings_are_counted_by_what_they_look_like():
+    def line(rate: float, test: float, last: float) -> list:
+        return ["SST-2", "pocket", 100, 0, rate, 25, 0.1, 32, 0.5, test, 100, 1.0, last]
+
+    lines = [line(1e-3, 0.51, 0.95), line(3e-4, 0.53, 0.4), line(1e-4, 0.519, 0.95)]
+    table = failed({"search": lines, "recipes": lines[1:2], "without": {"SST-2 100 0": {"chance": 0.5}}}).splitlines()
+    assert table[2:] == [
+        "| by less than a tenth | over 1.5 times | 100 to 299 | 1 of 1 |",
+        "| by less than a tenth | under 0.6 times | 100 to 299 | 1 of 1 |",
+        "| by more | about the same | 100 to 299 | 0 of 1 |",
+    ]

@@ -40,6 +40,17 @@ name the tasks on which those break it (`tests/study/test_claims_published.py`):
 RTE for good m-subnetworks, MRPC and RTE for good s-subnetworks, CoLA, MRPC and QNLI for random ones, MRPC for bad
 ones.
 
+## Several models side by side
+
+```sh
+bertscope claims --side-by-side
+bertscope claims --store pocket-store --beside minilm-store --beside mpnet-store --side-by-side
+```
+
+A store may hold results of several pretrained models, and further stores can be judged in the same ledger.
+`--side-by-side` prints a column for each; what was fine-tuned stands in the column of the model that it began as. The
+page has the same table, and [the ledger of our own results](findings/ledger.md) is made of it.
+
 ## What must be so
 
 Each claim says what it needs for a number to be evidence (`needs` in its record, asked in one place). What isn't so

@@ -18,9 +18,11 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from lock import CPU_BUILDS, HERE, closure, locked, pinned, project
+from lock import CPU_BUILDS, HERE, closure, for_docs, locked, pinned, project
 
 FILES = ("torch", "cuda", "run", "test")
+DOCS = "docs"
+"""The lock of another environment, whole: what it shares with the others stands in both."""
 
 
 def needs(requirement: Requirement) -> list[str]:
@@ -34,12 +36,14 @@ def needs(requirement: Requirement) -> list[str]:
 def test_the_locks_and_the_constraints_agree():
     files = [locked(which) for which in FILES]
     together = {name: version for file in files for name, (version, _) in file.items()}
-    assert together == {canonicalize_name(name): version for name, version in pinned().items()}
-    assert len(together) == sum(map(len, files)), "no package is in two locks"
+    assert len(together) == sum(map(len, files)), "no package is in two locks of one environment"
+    docs = {name: version for name, (version, _) in locked(DOCS).items()}
+    assert docs | together == together | docs, "where environments share a package, they have the same version"
+    assert docs | together == {canonicalize_name(name): version for name, version in pinned().items()}
 
 
 def test_every_lock_has_hashes():
-    for which in FILES:
+    for which in (*FILES, DOCS):
         for name, (_, hashes) in locked(which).items():
             assert hashes and all(re.fullmatch("[0-9a-f]{64}", one) for one in hashes), f"{name} in lock/{which}.txt"
 
@@ -62,6 +66,10 @@ def test_what_nothing_needs_is_not_locked():
     assert locked("run").keys() <= needed | unseen
 
 
+def test_what_builds_the_site_is_locked():
+    assert {canonicalize_name(one.name) for one in for_docs()} <= locked(DOCS).keys()
+
+
 def test_the_cpu_build_of_torch_is_locked():
     version, hashes = locked("torch")["torch"]
     assert set(CPU_BUILDS[f"torch=={version}"]) < set(hashes), "and the package index's builds"
@@ -78,9 +86,10 @@ def commands(target: str) -> list[str]:
 @pytest.mark.skipif(not shutil.which("make"), reason="needs make")
 def test_make_installs_only_what_is_hashed():
     *third_party, own, test = commands(".venv/.tested")
+    (docs,) = commands(".venv-docs/.installed")
     assert third_party and own.split()[-2:] == ["-e", "."]
     assert "--no-deps" in own and "--no-build-isolation" in own, "neither brings a package along"
-    for command in (*third_party, test):
+    for command in (*third_party, test, docs):
         words = shlex.split(command)
         assert {"--require-hashes", "--no-deps", "--only-binary=:all:"} <= set(words), command
         assert all(word.startswith("lock/") for flag, word in itertools.pairwise(words) if flag == "-r")

@@ -25,7 +25,14 @@ _STYLES = {
 }  # fmt: skip
 
 
-def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bool = False) -> None:
+def claims(
+    *results: str,
+    store: Path = STORE,
+    beside: tuple[Path, ...] = (),
+    side_by_side: bool = False,
+    out: Path | None = None,
+    json: bool = False,
+) -> None:
     """Which of the papers' claims hold here?
 
     Every claim of the works that the questions come from is looked up in what is stored. It holds if the whole 95%
@@ -41,6 +48,10 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
         Folders of stored results; by default everything in the store.
     store
         The folder where results are kept and found again.
+    beside
+        Further stores, say of another model: what they hold is judged in the same ledger.
+    side_by_side
+        Print a table with a column for each pretrained model.
     out
         Also write the result here.
     json
@@ -49,7 +60,7 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
     shelf = Store(store)
     with quiet_beside_json(json):
         tell_what_is_skipped(shelf)
-        step = _ledger(shelf, results)
+        step = _ledger(shelf, results, [_other(folder) for folder in beside])
         run_steps([step], shelf)
     result = shelf.result(step)
     if out is not None:
@@ -58,18 +69,28 @@ def claims(*results: str, store: Path = STORE, out: Path | None = None, json: bo
         rows = loads(result.tables["ledger"].to_json(orient="records"))
         print_json(result.to_json(step.id) | {"ledger": rows})
     else:
-        _print(result)
+        (_print_side_by_side if side_by_side else _print)(result)
         print(f"stored in {shelf.path(step)}; the page: bertscope report build --store {store}", file=sys.stderr)
 
 
-def _ledger(shelf: Store, results: tuple[str, ...]) -> Step:
+def _other(folder: Path) -> Store:
+    """A store that is only read: it must be there."""
+    other = Store(folder)
+    if not other.is_marked:
+        raise UserError(f"{folder} is no store of bertscope's; give --beside the folder of one, as --store made it")
+    return other
+
+
+def _ledger(shelf: Store, results: tuple[str, ...], beside: list[Store]) -> Step:
     """The step that judges these results, or everything that is stored."""
     from bertscope.study.claims.question import claims as ledger
     from bertscope.study.ledger import ledger_of
 
+    if results and beside:
+        raise UserError("--beside is for all that stores hold; name the folders of its results with the others")
     if results:
         return ledger.step({f"results.{place}": result_root(one) for place, one in enumerate(results)})
-    step = ledger_of(shelf)
+    step = ledger_of(shelf, beside)
     if step is None:
         raise UserError(
             f"nothing in {shelf.folder} bears on a claim; ask a question first ('bertscope patterns pocket --on "
@@ -99,6 +120,34 @@ def _print(result: Result) -> None:
     for note in result.notes:
         say(f"note: {note}")
     say("; ".join(f"{number.value:g} {number.label}" for number in result.headline))
+
+
+def _print_side_by_side(result: Result) -> None:
+    """Each claim, and below it what was asked, with a column for each model."""
+    from rich.table import Table
+
+    from bertscope.core.console import Console
+    from bertscope.report.ledger import SIGNS
+    from bertscope.report.side_by_side import in_short, side_by_side
+
+    models, lines = side_by_side(result.tables["ledger"])
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("claim", *models):
+        table.add_column(heading, overflow="fold")
+    for place, line in enumerate(lines):
+        if place == 0 or lines[place - 1].claim != line.claim:
+            table.add_row(line.says, style="bold")
+        found = (
+            [f"{SIGNS[row['verdict']][0]} {in_short(row)}" for row in line.readings.get(one, [])] for one in models
+        )
+        table.add_row(
+            f"  {line.asked or 'as it is'}", *("\n".join(cells) or SIGNS["not_tested"][0] for cells in found)
+        )
+    Console().print(table)
+    words = find("claims").words["verdict"]
+    print(
+        "; ".join(f"{sign} {words[verdict]}" for verdict, (sign, _) in SIGNS.items() if "this" not in words[verdict])
+    )
 
 
 def _numbers(row: pd.Series) -> str:

@@ -89,6 +89,12 @@ class ModelRecord:
             yield from self.origin.base.descent()
 
     @property
+    def first(self) -> ModelRecord:
+        """The pretrained model that it was made from, or is; one that is known by its name alone doesn't count."""
+        *_, first = [self, *(one for one in self.descent() if one.id)]
+        return first
+
+    @property
     def origins(self) -> list[Origin]:
         """How it, and what it was made from, was made: the last first."""
         return [one.origin for one in self.descent() if one.origin]

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from bertscope.core.registry import find
 from bertscope.core.words import about
 from bertscope.report import subjects
+from bertscope.report.side_by_side import Line, in_short, side_by_side
 from bertscope.report.templates import HERE, rendered
 from bertscope.report.values import MINUS, plain, texts
 
 if TYPE_CHECKING:
+    import pandas as pd
     from markupsafe import Markup
 
     from bertscope.core.step import Step
@@ -126,14 +128,22 @@ def ledger(findings: Sequence[Finding], models: PageModels) -> tuple[str, str, M
         "ledger.html.j2",
         sources=[source for source in sources if source.tested],
         elsewhere=[source for source in sources if not source.tested],
+        beside=_side_by_side(table),
         counts=[(verdict, int((table["verdict"] == verdict).sum())) for verdict in SIGNS],
         signs=SIGNS,
+        in_short=lambda row: in_short(row).replace("-", MINUS),
         words=find(QUESTION).words["verdict"],
         notes=judged.result.notes,
         csv=b64encode(judged.result.in_words().tables["ledger"].to_csv(index=False).encode()).decode(),
         style=(HERE / "ledger.css").read_text("utf-8"),
     )
     return "ledger", "Which of the papers' claims hold here?", html
+
+
+def _side_by_side(table: pd.DataFrame) -> tuple[list[str], list[Line]] | None:
+    """Model by model, where the ledger is about several; a ledger of before doesn't say with which each began."""
+    models, lines = side_by_side(table) if "base" in table else ([], [])
+    return (models, lines) if len(models) > 1 else None
 
 
 def shown(judged: Finding, findings: Iterable[Finding]) -> dict[str, Step]:

@@ -165,9 +165,11 @@ def _of_all_trainings(own: Sequence[str], located: Located, names: Names) -> dic
 
 
 def _named(key: str, located: Located, kind: str, names: Names, answers: Mapping[str, Answers]) -> Named:
-    """What a question is given beside what it is asked of: another's answers, data, or a file."""
+    """What a question is given beside what it is asked of: another's answers, a model, data, or a file."""
     if kind not in _WORDS:
         return names.file(key, located)
+    if registry.is_model(kind):
+        return find(located, names.models, _WORDS[kind])
     return find(located, answers if kind == "result" else names.data, _WORDS[kind])
 
 

@@ -78,6 +78,7 @@ class Places:
         claims = [list(models) for models in by_claim]
         models = [model for mine in claims for model in mine]
         self.names = ModelNames(models)
+        self._bases = ModelNames(model.first for model in models)
         self._bearing = Counter(id for mine in claims for id in {model.id for model in mine})
         self._made = made = dict[str, str]()  # a copy is younger than what it is a copy of
         for model in models:
@@ -98,6 +99,10 @@ class Places:
     def of(self, model: ModelRecord) -> str:
         """By which models are put together."""
         return self._places[model.id]
+
+    def base(self, model: ModelRecord) -> str:
+        """What the pretrained model is called that it began as."""
+        return self._bases.of(model.first)
 
     def is_replaced(self, model: ModelRecord) -> bool:
         """Whether another was written over it, wherever it was found."""
@@ -210,6 +215,7 @@ def _row(claim: Claim, found: list[Found], places: Places) -> dict[str, Any]:
     replaced = [_REPLACED] if places.is_replaced(best.model) else []
     return _described(claim) | {
         "model": best.model.id, "model_name": name, "task": evidence.task,
+        "base": places.base(best.model), "way": _way(best.model),
         "about": about(named, {"task": evidence.task}), "verdict": verdict,
         "effect": evidence.effect.value, "low": evidence.effect.low, "high": evidence.effect.high,
         "asks": bound.side, "at": bound.place(evidence.skill), "share": _share(claim), "margin": claim.margin,
@@ -222,9 +228,14 @@ def _row(claim: Claim, found: list[Found], places: Places) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _way(model: ModelRecord) -> str:
+    """What was done with the pretrained model, in a word."""
+    return "random weights" if model.is_random else "tuned" if model.is_one_training else ""
+
+
 def _untested(claim: Claim) -> dict[str, Any]:
     return _described(claim) | {
-        "model": "", "model_name": "", "task": "", "about": "", "verdict": NOT_TESTED,
+        "model": "", "model_name": "", "task": "", "base": "", "way": "", "about": "", "verdict": NOT_TESTED,
         "effect": None, "low": None, "high": None, "asks": claim.asks.side, "at": claim.asks.place(None),
         "share": _share(claim), "margin": claim.margin, "n": None, "runs": None, "null": "", "reference": None,
         "over": "", "note": "",

@@ -36,7 +36,7 @@ claims = Question(
     evidence, such as which model came of which, each claim says, and is asked before.""",
     config=ClaimsConfig,
     inputs={"results": RESULTS},
-    version=8,
+    version=9,
     main="holds",
     numbers=VERDICT_WORDS,
     words={"verdict": VERDICT_WORDS, "null": NULL_WORDS},
@@ -50,12 +50,18 @@ def told() -> list[str]:
     return [name for name, entry in registry.QUESTIONS.items() if entry.group and registry.find(name).compared]
 
 
-def claims_step(steps: Iterable[Step]) -> Step | None:
-    """The step that judges what these steps found; None if no claim is about any of them. The same steps in any order
-    give the same ledger."""
+def questions_read() -> set[str]:
+    """The questions whose answers a ledger reads."""
     from bertscope.study.claims.records import CLAIMS
 
-    read = {*told(), *(claim.question for claim in CLAIMS)}
-    unique = {step.id: step for step in steps if step.name in read}
-    inputs: dict[str, Step | Root] = {f"results.{place}": unique[name] for place, name in enumerate(sorted(unique))}
+    return {*told(), *(claim.question for claim in CLAIMS)}
+
+
+def claims_step(steps: Iterable[Step], beside: Iterable[Root] = ()) -> Step | None:
+    """The step that judges what these steps found, and results that lie elsewhere; None if no claim is about any of
+    them. The same steps in any order give the same ledger."""
+    read = questions_read()
+    found: dict[str, Step | Root] = {step.id: step for step in steps if step.name in read}
+    found |= {root.id: root for root in beside}
+    inputs = {f"results.{place}": found[name] for place, name in enumerate(sorted(found))}
     return claims.step(inputs) if inputs else None

@@ -1,0 +1,266 @@
+"""The pages of docs/findings, written from stored results: `python tests/support/findings_pages.py` writes them anew.
+
+A page is a template (docs/findings/templates) and the excerpt of its study's results (docs/findings/results).
+Whatever a template takes from the results is marked with its key while the page is made, so that a test can tell a
+number that was measured from one that was typed. What compares is not typed either: `differs` looks at the interval.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from bertscope.core.intervals import student_interval
+from doc_pages import HERE
+from findings_results import FOLDER, Kept, Row, Told, Value
+
+PAGES = HERE / "docs" / "findings"
+TEMPLATES = PAGES / "templates"
+_BEGIN, _THEN, _END = "\ue000", "\ue001", "\ue002"
+MARK = re.compile(f"{_BEGIN}([^{_THEN}]*){_THEN}([^{_END}]*){_END}")
+"""A marked text: its key, and what the page says."""
+_ENDING = ".md.j2"
+
+
+def names() -> list[str]:
+    """The pages that are made from results."""
+    return sorted(path.name.removesuffix(_ENDING) for path in TEMPLATES.glob(f"*{_ENDING}"))
+
+
+def path_of(name: str) -> Path:
+    """Where a page lies: the first one is above the others."""
+    return PAGES.with_suffix(".md") if name == "index" else PAGES / f"{name}.md"
+
+
+def kept(name: str) -> Kept:
+    """The results that a page is written from; the first page speaks of all that were judged."""
+    return Kept(FOLDER / f"{'ledger' if name == 'index' else name}.json")
+
+
+def marked(name: str, results: Kept | None = None) -> str:
+    """The page with its marks."""
+    return _template(name).render(_words(results or kept(name), name)).rstrip("\n") + "\n"
+
+
+def written(name: str, results: Kept | None = None) -> str:
+    """The page as it is read."""
+    return unmarked(marked(name, results))
+
+
+def unmarked(text: str) -> str:
+    return MARK.sub(lambda found: found[2], text)
+
+
+def declared(name: str) -> list[str]:
+    """What a template says in figures that no result has: `{% set declared = ["95%"] %}`."""
+    return list(getattr(_template(name).make_module(_words(kept(name), name)), "declared", []))
+
+
+def _template(name: str) -> Any:
+    around = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )  # fmt: skip
+    around.filters |= FILTERS
+    return around.get_template(name + _ENDING)
+
+
+def _words(results: Kept, name: str) -> dict[str, Any]:
+    return {
+        "of": results.of, "results": results, "study": f"findings-{name}", "differs": differs, "mean_of": mean_of,
+        "count_of": count_of, "told": told, "told_unit": told_unit, "how": lambda results: how(results) + _earlier(name), "head": of_heads,
+        "tables": tables(name, results), "by_place": by_place, "each": each, "each_row": each_row,
+        "kinds": Told.kinds, "same_layers": same_layers, "last_layer": last_layer, "side_by_side": side_by_side,
+    }  # fmt: skip
+
+
+# What a template says of a value.
+
+
+def mark(key: str, text: str) -> str:
+    return f"{_BEGIN}{key}{_THEN}{text}{_END}"
+
+
+def told(key: str, text: Any) -> str:
+    """A text of the results, such as a head's name, under its key."""
+    return mark(key, str(text))
+
+
+def told_unit(result: Told, key: str, kind: str = "head", digits: int = 3) -> str:
+    """The number of a part that was picked, and which it is."""
+    value, unit = result.of_unit(key, kind)
+    return f"{bare(value, digits)} ({mark(f'{value.key}/of', unit)})"
+
+
+def figure(value: float, digits: int = 3, signed: bool = False) -> str:
+    """As these pages write numbers.
+
+    >>> figure(0.25), figure(-0.25, 2), figure(1.5), figure(0.25, signed=True), figure(-0.0001), figure(0.2, 1)
+    ('.250', '-.25', '1.500', '+.250', '.000', '0.2')
+    """
+    text = f"{value:{'+' if signed else ''}z.{digits}f}"
+    return re.sub(r"(?<![\d])0\.", ".", text) if digits > 1 else text
+
+
+def bare(value: Value, digits: int = 3, signed: bool = False) -> str:
+    """The value alone; nothing where there is none."""
+    return "" if value.value is None else mark(value.key, figure(value.value, digits, signed))
+
+
+def whole(value: Value, digits: int = 3, signed: bool = False) -> str:
+    """The value and its interval; nothing where there is none."""
+    return "" if value.value is None else mark(value.key, _whole(value, digits, signed))
+
+
+def _whole(value: Value, digits: int = 3, signed: bool = False) -> str:
+    text = figure(value.value, digits, signed)
+    if value.low is None or value.high is None:
+        return text
+    return f"{text} [{figure(value.low, digits, signed)}, {figure(value.high, digits, signed)}]"
+
+
+def points(value: Value) -> str:
+    """A difference of scores, in points."""
+    return "" if value.value is None else mark(value.key, _whole(_hundredfold(value), 1, signed=True))
+
+
+def _hundredfold(value: Value) -> Value:
+    ends = [end if end is None else 100 * end for end in (value.low, value.high)]
+    return Value(value.key, 100 * value.value, *ends, value.n)
+
+
+def counted(value: Value) -> str:
+    return "" if value.value is None else mark(value.key, f"{value.value:,.0f}")
+
+
+def rows_of(value: Value) -> str:
+    """How many examples a value rests on."""
+    return mark(f"{value.key}/n", f"{value.n:,}")
+
+
+def differs(value: Value, above: str, below: str, open: str = "not shown to differ", digits: int = 3) -> str:
+    """What a difference says: one of two words if its whole interval is on one side of 0, else that it is open."""
+    said = above if value.is_above else below if value.is_below else open
+    return mark(f"differs {value.key}", f"{said} ({_whole(value, digits, signed=True)})")
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    "bare": bare, "whole": whole, "points": points, "counted": counted, "rows_of": rows_of,
+}  # fmt: skip
+
+
+def mean_of(values: Iterable[Value]) -> Value:
+    """The mean over trainings, with Student's interval."""
+    some = list(values)
+    if not some:
+        return Value("", None)
+    found = np.array([one.value for one in some], float)
+    key = f"mean({'; '.join(one.key for one in some)})"
+    if len(some) < 2:
+        return Value(key, float(found.mean()))
+    low, high = student_interval(float(found.mean()), float(found.std(ddof=1)), len(found))
+    return Value(key, float(found.mean()), low, high, len(found))
+
+
+def count_of(values: Iterable[Value]) -> Value:
+    """How many there are."""
+    keys = [one.key for one in values]
+    return Value(f"count({'; '.join(keys)})", len(keys))
+
+
+def of_heads(unit: str) -> str:
+    """`head:3.4` as pages say it: 3.4."""
+    return unit.partition(":")[2]
+
+
+def by_place(some: Iterable[Told]) -> list[tuple[str, str, list[Told]]]:
+    """Results of trainings that differ by their seed alone: data, base model, and the results."""
+    found: dict[tuple[str, str], list[Told]] = {}
+    for one in some:
+        found.setdefault((one.on, one.base), []).append(one)
+    return [(*place, mine) for place, mine in found.items()]
+
+
+def each(some: Iterable[Told], key: str, **of: str) -> list[Value]:
+    """The same number of each result that has it."""
+    found = [one.number(key, **of) for one in some if one.has(key, **of)]
+    return [value for value in found if value.value is not None]
+
+
+def each_row(some: Iterable[Told], table: str, column: str, **where: Any) -> list[Value]:
+    found = [row.value(column, "", "") for one in some for row in one.rows(table, **where)]
+    return [value for value in found if value.value is not None]
+
+
+def same_layers(result: Told) -> dict[str, list[Row]]:
+    """Of `similarity`: RSA of each layer with the same layer of the other model, by corpus."""
+    found: dict[str, list[Row]] = {}
+    for row in result.rows("layers", measure="rsa"):
+        if row["layer"] == row["other_layer"]:
+            found.setdefault(row["corpus"], []).append(row)
+    return found
+
+
+def side_by_side(result: Told) -> tuple[list[str], dict[str, dict[tuple[str, str], dict[str, list[Row]]]]]:
+    """Of a ledger: its models, and by claim and by what was asked (way and task) the rows of each model."""
+    found: dict[str, dict[tuple[str, str], dict[str, list[Row]]]] = {}
+    tested = [row for row in result.rows("ledger") if row["base"]]
+    for row in tested:
+        asked = found.setdefault(row["claim"], {}).setdefault((row["way"], row["task"]), {})
+        asked.setdefault(row["base"], []).append(row)
+    return list(dict.fromkeys(row["base"] for row in tested)), found
+
+
+def last_layer(result: Told) -> str:
+    return max((layer for key in ("baseline", "last_baseline") for layer in result.kinds(key, "layer")), key=int)
+
+
+# What every page says of its study.
+
+
+def how(results: Kept) -> str:
+    """Of each run: when, where and by which commit its results were made, how many of the study's answers there are,
+    and which settings were others than the study's."""
+    lines = []
+    for place, run in enumerate(results.record["runs"]):
+        if found := [one for one in results if one.run == place]:
+            days = sorted({one.made for one in found})
+            when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+            where = " and ".join(sorted({"a CPU" if one.device == "cpu" else one.device for one in found}))
+            text = f"Made on {when} on {where}, commit {run['commit']}: {len(found)} of {run['asked']} answers"
+            sets = " ".join(f"--set '{one}'" for one in run["sets"])
+            lines.append(mark("study", text) + (f", with `{sets}`." if sets else "."))
+    return "\n\n".join(lines or ["Not run yet with the shipped code: there is no number on this page."])
+
+
+def _earlier(name: str) -> str:
+    """Where what was measured before there were studies of the findings still stands, until its study has been run."""
+    there = (PAGES / "earlier" / f"{name}.md").exists()
+    return f" What was measured before, by hand: [earlier](earlier/{name}.md)." if there else ""
+
+
+def tables(name: str, results: Kept) -> dict[str, str]:
+    """What a page's own script makes of stored lines: a test beside that script holds it to them."""
+    if name != "recipe":
+        return {}
+    import recipe_table
+
+    measured = recipe_table.measured(results.record)
+    made = {part: getattr(recipe_table, part)(measured) for part in ("by_rows", "shown", "cells", "clear_gains")}
+    made["searched"] = recipe_table.searched(results.record["search"])
+    made["failed"] = recipe_table.failed(results.record)
+    return {part: mark(f"made {part}", text) for part, text in made.items()}
+
+
+def main() -> None:
+    for name in names():
+        path_of(name).write_text(written(name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""docs/findings: each page is what its template makes of stored results, no number is typed, and nothing is said to
+differ whose interval holds 0."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bertscope.core.number import Number
+from bertscope.study.file import read_study, ready_studies
+from findings_checks import compares, ends, names_in, typed, untrue
+from findings_pages import (
+    MARK,
+    PAGES,
+    declared,
+    differs,
+    figure,
+    how,
+    kept,
+    marked,
+    mean_of,
+    names,
+    path_of,
+    unmarked,
+    whole,
+    written,
+)
+from findings_results import FOLDER, Kept, Value, added, excerpt, write
+from planted_layers import geometry
+from stored_steps import put_step
+
+NAMES = names()
+PLANTED = {
+    "study": "findings-planted", "runs": [{"asked": 2, "commit": "abc", "sets": []}],
+    "results": {
+        "ablate-1": {
+            "question": "ablate", "on": "SST-2", "base": "pocket", "models": ["pocket tuned"], "made": "2026-11-18",
+            "device": "cpu", "numbers": {"score": [0.8125, 0.79, 0.83, 872], "parts_needed": [3, None, None, 156]},
+            "tables": {"effects": {"columns": ["unit", "effect", "low", "high"],
+                                   "rows": [["head:3.4", -0.02, -0.03, -0.01], ["head:4.2", 0.01, -0.01, 0.03]]}},
+        },
+        "ablate-2": {
+            "question": "ablate", "on": "STS-B", "base": "pocket", "models": ["pocket tuned"], "made": "2026-11-18",
+            "device": "cpu", "numbers": {"score": [0.7, 0.6, 0.8, 1379]}, "tables": {},
+        },
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Kept:
+    (tmp_path / "planted.json").write_text(json.dumps(PLANTED), encoding="utf-8")
+    return Kept(tmp_path / "planted.json")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_what_its_template_makes_of_the_results(name):
+    page = path_of(name).read_text(encoding="utf-8")
+    assert page == written(name), "run: python tests/support/findings_pages.py"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_of_a_page_is_under_a_key_of_a_result(name):
+    page = marked(name)
+    assert not typed(page, declared(name), names_in(kept(name)))
+    assert not untrue(page, kept(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_compares_looked_at_an_interval(name):
+    assert not compares(marked(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_has_its_study_and_its_results(name):
+    if name not in _OF_SCRIPTS:
+        assert kept(name).record["study"] == f"findings-{name}" and f"findings-{name}" in ready_studies()
+
+
+_OF_SCRIPTS = {"recipe", "ledger", "index"}
+"""Pages whose results come from scripts in tests/support, or from all studies."""
+
+
+def test_every_findings_page_is_made_or_has_a_script():
+    """over-time.md has its own table script and test."""
+    assert {path.stem for path in PAGES.glob("*.md")} == {*NAMES, "over-time"} - {"index"}
+
+
+def test_results_are_small():
+    assert sum(path.stat().st_size for path in FOLDER.glob("*.json")) < 2_000_000
+
+
+def test_a_typed_number_is_seen(planted):
+    (first, _) = planted.of("ablate")
+    page = (
+        f"SST-2: {whole(first.number('score'))} and 0.5 of 12 (Clark et al. 2019), `--limit 500`, see [it](a-2.md)."
+    )
+    assert typed(page, names=names_in(planted)) == ["0.5", "12"]
+    assert typed(page, ["0.5 of 12"], names_in(planted)) == []
+    assert typed("SST-2") == ["SST-2"], "a name is one that results have"
+
+
+def test_a_number_that_is_not_the_results_is_seen(planted):
+    true = "\ue000ablate-1/score\ue001.812 [.790, .830]\ue002"
+    assert untrue(true, planted) == [] and unmarked(true) == ".812 [.790, .830]"
+    for text in (".813 [.791, .830]", ".9", "high"):
+        assert untrue(f"\ue000ablate-1/score\ue001{text}\ue002", planted) == [f"{text} (ablate-1/score)"]
+    with pytest.raises(KeyError):
+        untrue("\ue000ablate-3/score\ue001.8\ue002", planted)
+
+
+def test_keys_lead_to_numbers_rows_and_counts(planted):
+    first, second = planted.of("ablate")
+    assert ends(first.number("score").key, planted) == [0.8125, 0.79, 0.83]
+    assert ends("ablate-1/score/n", planted) == [872]
+    row = first.rows("effects", unit="head:3.4")[0]
+    assert ends(row.value("effect").key, planted) == [-0.02, -0.03, -0.01]
+    assert ends(f"{row.id}/unit", planted) == "head:3.4"
+    mean = mean_of([first.number("score"), second.number("score")])
+    # Two trainings, .8125 and .7: the mean .75625, the standard error .05625, t of one degree of freedom 12.706.
+    assert ends(mean.key, planted) == pytest.approx([0.75625, 0.75625 - 0.71473, 0.75625 + 0.71473], abs=1e-4)
+    assert [mean.value, mean.low, mean.high] == pytest.approx(ends(mean.key, planted))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (Value("a/b", 0.02, 0.01, 0.03), "higher (+.020 [+.010, +.030])"),
+        (Value("a/b", -0.02, -0.03, -0.01), "lower (-.020 [-.030, -.010])"),
+        (Value("a/b", 0.02, -0.01, 0.05), "open (+.020 [-.010, +.050])"),
+        (Value("a/b", 0.02, 0.0, 0.05), "open (+.020 [+.000, +.050])"),
+        (Value("a/b", 0.02), "open (+.020)"),
+    ],
+)
+def test_what_differs_is_said_of_an_interval_without_0(value, said):
+    ((key, text),) = MARK.findall(differs(value, "higher", "lower", "open"))
+    assert text == said and key == "differs a/b"
+
+
+def test_a_word_that_compares_is_seen_unless_an_interval_chose_it():
+    value = Value("a/b", 0.02, 0.01, 0.03)
+    assert compares(f"The score is {differs(value, 'higher', 'lower')}.") == []
+    assert compares("The score is higher, and no better than before.") == ["higher", "better"]
+    assert compares("| better than a chain |") == [], "a heading of a table names what it has"
+
+
+def test_figures():
+    assert [figure(0.0), figure(-0.5, 2), figure(10.25, 1)] == [".000", "-.50", "10.2"]
+
+
+def test_an_excerpt_is_what_the_store_has(tmp_path, monkeypatch):
+    """A study of one question, a planted answer in its step's place: numbers and rows are found again under keys."""
+    monkeypatch.chdir(tmp_path)
+    Path("one.yaml").write_text("model: pocket\ncorpus: demo/corpus\nquestions: [geometry]\n", encoding="utf-8")
+    study = read_study("one.yaml")
+    (result,) = geometry("baseline", lambda v: [0.1, 0.9, 0.1 + v])(0.4, 0.05)
+    told = [
+        Number("baseline", 0.5123456789, 0.5, 0.53, 2000, of={"model": "pocket-id", "layer": "2", "form": "as_it_is"})
+    ]
+    made = {"created": "2026-11-18T03:00:00+00:00", "seconds": 1.5, "device": "cpu"}
+    put_step(tmp_path / "store", study.steps[0], replace(result, headline=told, provenance=made))
+    write(excerpt(study, tmp_path / "store", sets=[], commit="abc"), tmp_path / "one.json")
+    (one,) = (found := Kept(tmp_path / "one.json")).of("geometry", base="pocket", on="corpus")
+    assert one.models == ["pocket"] and found.record["runs"][0]["asked"] == len(study.steps)
+    value = one.number("baseline", model="pocket", layer="2", form="as_it_is")
+    assert (value.value, value.low, value.high, value.n) == (0.512346, 0.5, 0.53, 2000)
+    assert ends(value.key, found) == [0.512346, 0.5, 0.53] and one.kinds("baseline", "layer") == ["2"]
+    row, stored = one.rows("layers", measure="baseline")[0], result.tables["layers"].iloc[0]
+    assert ends(row.value().key, found) == pytest.approx(stored[["value", "low", "high"]].tolist(), rel=1e-5)
+    with pytest.raises(KeyError, match="has no number"):
+        one.number("baseline", model="pocket")
+    assert "1 of 2 answers." in unmarked(how(found))
+    # A run of another model is added, and told apart from the first.
+    run = {"asked": 9, "sets": ["model=x"], "commit": "d"}
+    other = {"study": "one", "runs": [run], "results": {"other-1": one.kept}}
+    write(added(tmp_path / "one.json", other), tmp_path / "one.json")
+    both = Kept(tmp_path / "one.json")
+    assert [told.run for told in both] == [0, 1] and "1 of 9 answers, with `--set 'model=x'`." in unmarked(how(both))
