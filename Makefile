@@ -9,7 +9,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 LOCKED := $(PIP) --require-hashes --only-binary=:all:
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-gpu lint lock docs bench bench-peers clean
+.PHONY: help demo test test-all test-gpu lint lock docs notebooks wheel bench bench-peers clean
 
 help: ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,14 @@ lint: $(VENV)/.tested ## check style and types
 
 lock: $(VENV)/.tested ## write lock/ anew from constraints.txt (asks the package index)
 	$(BIN)/python tests/support/lock.py
+	$(BIN)/python tests/support/bill_of_materials.py
+
+notebooks: $(VENV)/.tested ## run the notebooks in docs/notebooks anew, and keep what they show
+	$(BIN)/python tests/support/notebooks.py
+
+# The same files give the same wheel, to the byte: hatchling writes one time, one order and one mode for all.
+wheel: $(VENV)/.installed ## build the package: dist/bertscope-VERSION-py3-none-any.whl
+	$(BIN)/python -m hatchling build --target wheel --directory dist
 
 # mkdocs-material says at every build that it has a successor; once is enough.
 docs: $(DOCS)/.installed ## build the documentation as a site, in .venv-docs: site/index.html

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from email import message_from_string
+from email.message import Message
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import distributions, requires
@@ -184,8 +185,8 @@ def wheel_for(machine: Machine, name: str, version: str) -> Wheel | None:
 
 
 @cache
-def metadata_of(wheel: Wheel) -> list[str]:
-    """What it needs, markers and extras included. Not every index keeps that beside the wheel."""
+def metadata_of(wheel: Wheel) -> Message:
+    """What it says of itself. Not every index keeps that beside the wheel."""
     try:
         text = _fetch(f"{wheel.url}.metadata").decode("utf-8")
     except HTTPError:
@@ -194,7 +195,7 @@ def metadata_of(wheel: Wheel) -> list[str]:
         with ZipFile(BytesIO(whole)) as archive:
             (inside,) = (name for name in archive.namelist() if re.fullmatch(r"[^/]+\.dist-info/METADATA", name))
             text = archive.read(inside).decode("utf-8")
-    return message_from_string(text).get_all("Requires-Dist") or []
+    return message_from_string(text)
 
 
 def newest(name: str, wanted: SpecifierSet) -> str:
@@ -218,7 +219,8 @@ class Pins:
             wheel = wheel_for(machine, name, version)
             assert wheel, f"{name} {version} has no wheel for {machine}"
             # What is installed says the same as the index, and at once.
-            lines = (requires(name) or []) if (name, version) in INSTALLED else metadata_of(wheel)
+            here = (name, version) in INSTALLED
+            lines = (requires(name) if here else metadata_of(wheel).get_all("Requires-Dist")) or []
             return [line for line in lines if cuda or name != "torch" or "platform_system" not in line]
 
         return of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tomllib
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from house import FILES, TESTS, imports, tree_of
+from oldest import oldest
 
 HERE = Path(__file__).resolve().parents[2]
 BENCHMARKS = sorted((HERE / "benchmarks").rglob("*.py"))
@@ -85,3 +87,8 @@ def test_what_is_declared_is_pinned():
     lines = (HERE / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = {canonicalize_name(Requirement(line).name) for line in lines if line and not line.startswith("#")}
     assert declared() | declared("test", "deploy", "cluster", "live", "lint") <= pins
+
+
+def test_the_oldest_versions_are_those_that_were_tried():
+    page = (HERE / "docs" / "install.md").read_text(encoding="utf-8")
+    assert dict(re.findall(r"^\| `([\w-]+)` \| ([\w.]+) \|", page, re.MULTILINE)) == dict(oldest())
