@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
 
@@ -128,8 +129,16 @@ def _drawn(config: PretrainConfig, text: PackedText, name: str) -> Encoder:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         model: Any = (BertForPreTraining if config.next_sentence else BertForMaskedLM)(made)
+    _know_frequencies(model, text)
     model.to(best_device()).eval()
     return Encoder(model, text.tokenizer, f"{shape} on {name}", family_of(made.model_type), "masked-lm")
+
+
+def _know_frequencies(model: Any, text: PackedText) -> None:
+    """How frequent pieces are is in the last bias from the start. Otherwise it is learnt first, by states that become
+    alike, since that is the quickest way; of which deep models don't recover."""
+    with torch.no_grad():
+        model.cls.predictions.bias.copy_(torch.from_numpy(np.log(text.frequencies())))
 
 
 def _objective(encoder: Encoder, text: PackedText, config: PretrainConfig) -> MaskedWords:
