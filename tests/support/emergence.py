@@ -21,8 +21,8 @@ MOST_BYTES = 2_000_000
 
 
 def asked(
-    run: str | Path, trees: str, pairs: str, store: str | Path, *, limit: int | None = None, of_pairs: int | None = None,
-    **quick: Any,
+    run: str | Path, trees: str, pairs: str, store: str | Path, *, limit: int | None = None,
+    of_pairs: int | None = None, **quick: Any,
 ) -> dict[str, Result]:  # fmt: skip
     """The five answers: of the sentences of a treebank, and of minimal pairs; so many of them at most."""
     series, told = bertscope.series(f"{run}/checkpoint-*"), {"store": store, "limit": limit}

@@ -8,8 +8,8 @@
 processes, which may write to one file. A fine-tuning is the recipe `pocket` (4 epochs, 3e-4); UUAS is a structural
 probe's on EWT's dev and test sentences, from the best layer; BLiMP has no seed.
 
-A gain is the new one's score minus the old one's of the same task and seed; the mean gain is that of all tasks, seed by
-seed. Intervals are Student's over seeds: they say how far another training of the same two models would come out
+A gain is the new one's score minus the old one's of the same task and seed; the mean gain is that of all tasks, seed
+by seed. Intervals are Student's over seeds: they say how far another training of the same two models would come out
 elsewhere. The ten tasks are the question, not a sample. BLiMP's is that of its pairs, as if they weren't the same.
 """
 

@@ -100,7 +100,7 @@ def minimal_pairs_result(
 def _accuracy(key: str, arm: Arm, of: Mapping[str, str]) -> Number:
     right = arm.right
     low, high = share_interval(right.mean(), len(right))
-    drawn = mean_number(key, right, "accuracy", **of)  # by the same resamples whatever the model: so a series is paired
+    drawn = mean_number(key, right, "accuracy", **of)  # of the same resamples for every model: series are paired
     return replace(drawn, low=float(low), high=float(high))
 
 
