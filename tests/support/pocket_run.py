@@ -1,7 +1,7 @@
 """The pre-training of the next pocket, on a machine that is lent for half an hour, by calls of at most ten minutes.
 
-The text is tokenised beforehand (`pack`), so that no minute of the machine goes to it, and travels in three parts. Only
-what a call carries is in its working tree: `bring` copies what it finds there to /tmp, where everything else happens.
+The text is tokenised beforehand (`pack`), so that no minute of the machine goes to it, and travels in three parts.
+Only what a call carries is in its working tree: `bring` copies that to /tmp, where everything else happens.
 `start` trains in a session of its own, which goes on when the call ends; `status` says how far it is; `collect`
 copies to $OUT what wasn't fetched yet: the small files, and up to four files of weights a call (16 MB each of 64).
 The machine goes back when no call comes for half a minute, so calls between only wait, and fetch checkpoints.
@@ -14,8 +14,8 @@ The machine goes back when no call comes for half a minute, so calls between onl
     7        pocket_run.py wait; pocket_run.py collect   (three more, and the model, once it is done)
     8        pocket_run.py collect                       (what is left, if any)
 
-A training that has learnt nothing after a twelfth of its time, or whose loss isn't finite, is begun again with half the
-learning rate and the minutes that are left, twice at most.
+A training that has learnt nothing after a twelfth of its time, or whose loss isn't finite, is begun again with half
+the learning rate and the minutes that are left, twice at most.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ PLACE = Path(os.environ.get("POCKET_RUN", "/tmp/pocket-run"))
 MODEL = PLACE / "model"
 RECIPE: dict[str, Any] = {
     "layers": 12, "heads": 12, "units": 192, "vocabulary": 12_288, "positions": 512, "length": 128,
-    "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 1e-3, "warmup": 0.1, "mask_rate": 0.15,
-    "next_sentence": True, "compiled": True, "keep": "log", "checkpoints": 12, "half": True,
+    "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 2e-3, "warmup": 0.05, "mask_rate": 0.15,
+    "next_sentence": True, "dropout": 0.0, "compiled": True, "keep": "log", "checkpoints": 12, "half": True,
 }  # fmt: skip
 RECIPE |= json.loads(os.environ.get("POCKET_RECIPE", "{}"))  # a rehearsal's
 PARTS, TOGETHER = 3, 4

@@ -218,9 +218,9 @@ def test_a_training_that_came_to_nothing_says_so(text):
 @pytest.mark.parametrize(
     ("given", "rate", "warmup"),
     [
-        ({"layers": 12, "units": 768, "heads": 12, "steps": 100_000}, 1.1e-4, 0.1),
+        ({"layers": 12, "units": 768, "heads": 12, "steps": 100_000}, 3.9e-4, 0.1),
         ({"layers": 1, "steps": 1000}, 9.4e-3, 0.3),
-        ({"layers": 6, "units": 256, "heads": 8, "steps": 2000}, 6.5e-4, 0.15),
+        ({"layers": 6, "units": 256, "heads": 8, "steps": 2000}, 1.2e-3, 0.15),
         ({"steps": None, "minutes": 5.0, "learning_rate": 0.2, "warmup": 0.0}, 0.2, 0.0),
         ({"steps": None, "minutes": 5.0}, 9.4e-3, 0.1),
     ],

@@ -202,6 +202,7 @@ class CapturedSteps:
 
 
 def _beginning(error: RuntimeError) -> str:
-    """What it says first, on one line: the compiler's own words come after a line of its caller."""
-    said = " ".join(str(error).split())
-    return said[:_SAID].rstrip(".") if said else type(error).__name__
+    """Its first line; where that ends with a colon, as a compiler's does, the next one too."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    return said[:_SAID].rstrip(".") or type(error).__name__
