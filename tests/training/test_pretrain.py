@@ -103,6 +103,15 @@ def test_checkpoints_are_models_from_the_first_weights_to_the_last(tmp_path, tex
     assert torch.equal(first.model.bert.encoder.layer[0].intermediate.dense.weight.cpu(), wanted.half().float())
 
 
+@pytest.mark.parametrize("next_sentence", [False, True])
+def test_a_second_part_is_read_as_the_first_where_none_was_learnt_from(tmp_path, text, next_sentence):
+    config = replace(TINY, keep="even", checkpoints=3, next_sentence=next_sentence)
+    pretrain([text], config=config, out=tmp_path / "model")
+    for folder in (tmp_path / "model", *(tmp_path / "model").glob("checkpoint-*")):
+        parts = load(folder).model.bert.embeddings.token_type_embeddings.weight
+        assert torch.equal(parts[0], parts[1]) is not next_sentence
+
+
 @one_by_one
 def test_recorded_steps_are_those_one_by_one(text, monkeypatch):
     config = replace(TINY, next_sentence=True, long_share=0.3)
