@@ -143,7 +143,7 @@ def _know_frequencies(model: Any, text: PackedText) -> None:
 
 
 def _know_segments(encoder: Encoder, config: PretrainConfig) -> None:
-    """Where no row had a second part, the second part of a pair is read as the first: otherwise as drawn at random."""
+    """Where no row had a second part, that of a pair is read as the first: otherwise as it was drawn, at random."""
     if not config.next_sentence:
         with torch.no_grad():
             parts = encoder.model.base_model.embeddings.token_type_embeddings.weight
