@@ -2004,7 +2004,7 @@ def pretrain(
         minutes: The budget in minutes of training, scoring and keeping included; the text is read before.
         steps: The budget in steps; by default as many as go 10 times through the text.
         batch_tokens: Tokens of a step; by default as many as make 200 steps of the text, but 4,096 to 131,072.
-        learning_rate: The highest learning rate, from which it decays linearly to 0; by default 1 over units times layers, 6.5e-4 for 6 layers of 256, and never above 0.3 over the units. Deep models that get too high a one learn how frequent pieces are, and nothing else.
+        learning_rate: The highest learning rate, from which it decays linearly to 0; by default 0.3 over the units, 1.2e-3 for 256. Deep models learn nothing at too high a one, and at too low a one don't see how words belong together for a long time.
         warmup: The share of the budget over which the learning rate rises; by default a tenth, or of few steps as much as makes 300, at most 0.3.
         weight_decay: AdamW's weight decay; biases and LayerNorm are spared.
         dropout: Dropout while pre-training; the model that is written has 0.1, for fine-tuning.

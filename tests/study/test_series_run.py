@@ -22,10 +22,10 @@ from device import on_cpu
 
 ASKED = (
     "patterns", "change", "features", "relations", "geometry", "similarity", "ablate", "importance", "probe",
-    "readout", "graft", "errors", "structure",
+    "readout", "graft", "errors", "structure", "minimal-pairs",
 )  # fmt: skip
 ON = {"ablate": "demo/sentiment", "importance": "demo/sentiment", "readout": "demo/sentiment",
-      "graft": "demo/sentiment", "errors": "demo/sentiment"}  # fmt: skip
+      "graft": "demo/sentiment", "errors": "demo/sentiment", "minimal-pairs": "demo/minimal"}  # fmt: skip
 AGAINST = ("change", "graft", "similarity")
 QUICK = {"repeats": 100}
 

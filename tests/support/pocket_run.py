@@ -1,94 +1,215 @@
 """The pre-training of the next pocket, on a machine that is lent for half an hour, by calls of at most ten minutes.
 
-`start FILE ...` tokenises and trains, in a process of its own that goes on when the call ends; `status` says
-how far it is; `collect N` copies a part of what came out to $OUT: the small files and the result with part 0, four
-files of weights with each of parts 1 to 3. The machine goes back when no call comes for half a minute, so the calls
-between only wait. Of 1,800 seconds, 90 are its start, 120 four calls that carry a text each, 60 the tokenising, 80
-the four that collect: 23 minutes are left to train.
+The text is tokenised beforehand (`pack`), so that no minute of the machine goes to it, and travels in three parts.
+Only what a call carries is in its working tree: `bring` copies that to /tmp, where everything else happens.
+`start` trains in a session of its own, which goes on when the call ends; `status` says how far it is; `collect`
+copies to $OUT what wasn't fetched yet: the small files, and up to four files of weights a call (16 MB each of 64).
+The machine goes back when no call comes for half a minute, so calls between only wait, and fetch checkpoints.
 
-    1 to 4   true                                                        (carry one text each)
-    5        pocket_run.py start TEXT TEXT TEXT TEXT; sleep 200; pocket_run.py status
-             Accuracy still under 0.06 after 1,500 steps won't rise: start over with half the learning rate.
-    6, 7     sleep 590; pocket_run.py status
-    8 to 11  pocket_run.py collect 0, 1, 2, 3
+    here     pocket_run.py pack FOLDER TEXT ...          vocabulary and text, as FOLDER/part-1 to part-3
+    1 to 3   pocket_run.py bring .gpu-text-K             (carry part K as .gpu-text-K: 26 MB each)
+    4        pocket_run.py start --minutes 23.5; sleep 240; pocket_run.py status
+    5        sleep 570; pocket_run.py collect            (the first four checkpoints)
+    6        sleep 480; pocket_run.py collect            (the next four)
+    7        pocket_run.py wait; pocket_run.py collect   (three more, and the model, once it is done)
+    8        pocket_run.py collect                       (what is left, if any)
+
+A training that has learnt nothing after a twelfth of its time, or whose loss isn't finite, is begun again with half
+the learning rate and the minutes that are left, twice at most.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import os
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parents[2]
-PLACE = Path(os.environ.get("POCKET_RUN", HERE / ".pocket-run"))
+PLACE = Path(os.environ.get("POCKET_RUN", "/tmp/pocket-run"))
 MODEL = PLACE / "model"
-RECIPE = {
+RECIPE: dict[str, Any] = {
     "layers": 12, "heads": 12, "units": 192, "vocabulary": 12_288, "positions": 512, "length": 128,
-    "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 1e-3, "warmup": 0.1, "mask_rate": 0.15,
-    "next_sentence": True, "compiled": True, "keep": "log", "checkpoints": 12, "half": True,
+    "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 2e-3, "warmup": 0.05, "mask_rate": 0.15,
+    "next_sentence": True, "dropout": 0.0, "compiled": True, "keep": "log", "checkpoints": 12, "half": True,
 }  # fmt: skip
-TOGETHER = 4  # files of weights in a call: 16 MB each of 64
+RECIPE |= json.loads(os.environ.get("POCKET_RECIPE", "{}"))  # a rehearsal's
+PARTS, TOGETHER = 3, 4
+LEARNT = 0.5  # bits for a word less than before any step, after
+SOON = 1 / 12  # of the time
+TEXTS = "texts.json"
 
 
-def start(texts: list[str], minutes: float) -> None:
+def pack(folder: Path, texts: list[str]) -> None:
+    """Tokenise, and divide what is packed into parts that fit a call each."""
+    from bertscope.data.documents import open_documents
+    from bertscope.training.pretrain.measure import _read
+    from bertscope.training.pretrain.question import PretrainConfig
+
+    documents = [open_documents(one) for one in texts]
+    whole = folder / "whole"
+    _read(documents, PretrainConfig(**RECIPE, steps=1), whole, resume=True)
+    known = [{"name": one.name, "digest": one.digest} for one in documents]
+    how = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 1, "pb": 1}]  # numbers of two bytes
+    words = (whole / "train.bin").read_bytes()
+    size = -(-len(words) // (2 * PARTS)) * 2
+    for part in range(PARTS):
+        place = folder / f"part-{part + 1}"
+        place.mkdir(parents=True, exist_ok=True)
+        some = words[part * size : (part + 1) * size]
+        (place / f"train-{part + 1}.xz").write_bytes(lzma.compress(some, filters=how))
+    for path in whole.iterdir():
+        if path.name != "train.bin":
+            shutil.copy(path, folder / "part-1")
+    (folder / "part-1" / TEXTS).write_text(json.dumps(known), encoding="utf-8")
+
+
+def bring(carried: Path) -> None:
+    """What this call carries, and the sources, to where they stay."""
+    (PLACE / "parts").mkdir(parents=True, exist_ok=True)
+    for path in carried.iterdir():
+        shutil.copy(path, PLACE / "parts")
+    if not (PLACE / "tree").exists():
+        shutil.copytree(HERE / "src", PLACE / "tree/src")
+        (PLACE / "tree/tests/support").mkdir(parents=True)
+        shutil.copy(Path(__file__), PLACE / "tree/tests/support")
+
+
+def unpack() -> None:
+    """The tokenised text, where a training into MODEL looks for it."""
+    text = MODEL.with_name(MODEL.name + ".text")
+    if text.exists():
+        return
+    parts, scratch = PLACE / "parts", PLACE / "unpacking"
+    scratch.mkdir(exist_ok=True)
+    for path in parts.iterdir():
+        if path.suffix != ".xz" and path.name != TEXTS:
+            shutil.copy(path, scratch)
+    with (scratch / "train.bin").open("wb") as file:
+        for part in range(PARTS):
+            file.write(lzma.decompress((parts / f"train-{part + 1}.xz").read_bytes()))
+    scratch.rename(text)
+
+
+def start(minutes: float) -> None:
     """Begin in a session of its own, which outlives the call."""
-    PLACE.mkdir(exist_ok=True)
     with (PLACE / "log").open("w") as log:
-        words = [sys.executable, str(Path(__file__).resolve()), "train", *texts, "--minutes", str(minutes)]
-        subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, cwd=HERE)
+        words = [sys.executable, str(PLACE / "tree/tests/support/pocket_run.py"), "train", "--minutes", str(minutes)]
+        subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, cwd=PLACE)
 
 
-def train(texts: list[str], minutes: float) -> None:
+def train(minutes: float) -> None:
+    """Try, and try again with half the rate where nothing is learnt. Each try is a process: it can be ended."""
+    unpack()
+    began, rate = time.time(), RECIPE["learning_rate"]
+    for attempt in range(3):
+        left = minutes - (time.time() - began) / 60
+        words = [sys.executable, __file__, "once", "--minutes", f"{left:.3f}", "--rate", str(rate)]
+        trying = subprocess.Popen(words, cwd=PLACE)
+        while trying.poll() is None and not (attempt < 2 and in_vain(left)):
+            time.sleep(2)
+        if trying.poll() == 0:
+            return
+        trying.kill()
+        trying.wait()
+        print(f"begun again: {status()} with a learning rate of {rate:g}", flush=True)
+        rate /= 2
+        for path in PLACE.glob("model.checkpoint*"):
+            shutil.rmtree(path)
+        shutil.rmtree(MODEL, ignore_errors=True)
+
+
+def once(minutes: float, rate: float) -> None:
     sys.path.insert(0, str(HERE / "src"))
     import bertscope
+    from bertscope.data.documents import Documents
 
     began = time.perf_counter()
-    made = bertscope.pretrain(texts, minutes=minutes, out=MODEL, **RECIPE)
+    known = json.loads((PLACE / "parts" / TEXTS).read_text(encoding="utf-8"))
+    texts = [Documents(one["name"], (), one["digest"]) for one in known]  # tokenised already: no file is opened
+    made = bertscope.pretrain(texts, **RECIPE | {"learning_rate": rate, "minutes": minutes}, out=MODEL)
     made.result.save(PLACE / "result")
     (PLACE / "done").write_text(f"{time.perf_counter() - began:.0f} seconds in all\n")
+
+
+def in_vain(minutes: float) -> bool:
+    """Whether so much time has passed that something should have been learnt, and nothing was."""
+    points = curve()
+    if not points or points[-1]["seconds"] < SOON * 60 * minutes:
+        return False
+    return points[0]["bits_per_word"] - points[-1]["bits_per_word"] < LEARNT
+
+
+def curve() -> list[dict[str, float]]:
+    history = PLACE / "model.checkpoint/history.json"
+    try:
+        return json.loads(history.read_text())["epochs"]
+    except (OSError, ValueError):  # none yet, or it is being written
+        return []
 
 
 def status() -> str:
     if (PLACE / "done").exists():
         return "done: " + (PLACE / "done").read_text().strip()
-    history = PLACE / "model.checkpoint/history.json"
-    if history.exists():
-        last = json.loads(history.read_text())["epochs"][-1]
-        return f"step {last['step']:,}, {last['seconds']:.0f} s, accuracy {last['score']:.4f}"
-    return "reading the text" if (PLACE / "log").exists() else "nothing was begun"
+    if points := curve():
+        last = points[-1]
+        told = f"accuracy {last['score']:.4f}, {last['bits_per_word']:.3f} bits a word"
+        return f"step {last['step']:,}, {last['seconds']:.0f} s, {told}"
+    return "getting ready" if (PLACE / "log").exists() else "nothing was begun"
 
 
-def collect(part: int, out: Path) -> list[str]:
-    """Part 0 has all but the weights; each of the others some of these, called by their checkpoints. What is kept so
-    far can be fetched before the end, too."""
+def collect(out: Path) -> list[str]:
+    """The small files, and weights that weren't fetched by an earlier call, called by their checkpoints."""
+    fetched = PLACE / "fetched"
+    fetched.mkdir(exist_ok=True)
     found = [*MODEL.glob("checkpoint-*/model.safetensors"), *PLACE.glob("model.checkpoint-*/model.safetensors")]
-    weights = sorted(found, key=lambda path: int(path.parent.name.rpartition("-")[2]))
-    if part == 0:
+    weights = {int(path.parent.name.rpartition("-")[2]): path for path in found}
+    new = [step for step in sorted(weights) if not (fetched / str(step)).exists()]
+    for step in new[:TOGETHER]:
+        shutil.copy(weights[step], out / f"checkpoint-{step}.safetensors")
+        (fetched / str(step)).touch()
+    small = out / "small"
+    small.mkdir()
+    if weights:
         for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
-            shutil.copy(weights[-1].parent / name, out)
-        shutil.copy(PLACE / "log", out)
-        if (PLACE / "result").exists():
-            shutil.make_archive(str(out / "result"), "gztar", PLACE / "result")
-    else:
-        for path in weights[(part - 1) * TOGETHER : part * TOGETHER]:
-            step = path.parent.name.rpartition("-")[2]
-            shutil.copy(path, out / f"checkpoint-{step}.safetensors")
-    return sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+            shutil.copy(weights[max(weights)].parent / name, small)
+    (small / "curve.json").write_text(json.dumps(curve()))
+    for path in (PLACE / "log", PLACE / "done"):
+        if path.exists():
+            shutil.copy(path, small)
+    if (PLACE / "result").exists():
+        shutil.make_archive(str(small / "result"), "gztar", PLACE / "result")
+    shutil.make_archive(str(out / "small"), "gztar", small)
+    shutil.rmtree(small)
+    return [f"{len(new) - len(new[:TOGETHER])} more to fetch", *sorted(path.name for path in out.iterdir())]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("start", "train", "status", "collect"))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("pack", "bring", "start", "train", "once", "status", "wait", "collect"))
     parser.add_argument("given", nargs="*")
-    parser.add_argument("--minutes", type=float, default=23.0)
+    parser.add_argument("--minutes", type=float, default=23.5)
+    parser.add_argument("--rate", type=float, default=RECIPE["learning_rate"])
+    parser.add_argument("--longest", type=float, default=560, help="wait: seconds")
     asked = parser.parse_args()
-    if asked.what in ("start", "train"):
-        (start if asked.what == "start" else train)(asked.given, asked.minutes)
+    if asked.what == "pack":
+        pack(Path(asked.given[0]), asked.given[1:])
+    elif asked.what == "bring":
+        bring(Path(asked.given[0]))
+    elif asked.what == "once":
+        once(asked.minutes, asked.rate)
+    elif asked.what in ("start", "train"):
+        (start if asked.what == "start" else train)(asked.minutes)
     elif asked.what == "collect":
-        print(*collect(int(asked.given[0]), Path(os.environ["OUT"])), sep="\n")
+        print(*collect(Path(os.environ["OUT"])), sep="\n")
+    elif asked.what == "wait":
+        until = time.time() + asked.longest
+        while time.time() < until and not (PLACE / "done").exists():
+            time.sleep(1)
     print(status())

@@ -16,6 +16,7 @@ from bertscope.core.errors import UserError
 from bertscope.models.new_task_head import bare, with_classifier
 from bertscope.models.outputs.kinds import MODEL_OUTPUTS
 from bertscope.training import loop
+from bertscope.training.captured import _beginning
 from bertscope.training.distill import Teacher
 from bertscope.training.graphs import NumbersThere
 from bertscope.training.objective import Labelled
@@ -178,6 +179,18 @@ def test_a_killed_training_goes_on_to_the_same_weights(tiny, monkeypatch, tmp_pa
         with pytest.raises(KeyboardInterrupt):
             trained(tmp_path / "out")
     assert same(trained(tmp_path / "out"), whole)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("can't be recorded.\nand so on", "can't be recorded"),
+        ("backend='x' raised:\n\nAssertionError: what\nand so on", "backend='x' raised: AssertionError: what"),
+        ("", "RuntimeError"),
+    ],
+)  # fmt: skip
+def test_why_it_failed_is_one_line(error, said):
+    assert _beginning(RuntimeError(error)) == said
 
 
 def test_what_cannot_be_recorded_is_done_as_it_is_and_said_once(tiny, monkeypatch):

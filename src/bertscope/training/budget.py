@@ -1,9 +1,10 @@
 """The course of a pre-training: so many steps, or so many minutes, whatever the machine does in them.
 
-It is divided into stretches by shares of the budget. A budget of steps is known from the start. Of one of minutes,
-each stretch gets as many steps as the last one's pace lets it have until its share of the time is over; the learning
-rate goes by the shares. So it is 0 when the time is up, and a stretch whose pace was misjudged is made up for by the
-next.
+It is divided into stretches by shares of the budget. A budget of steps is known from the start. Of one of minutes, it
+is told anew before each stretch how many steps there will be: at the last one's pace, in the time that is left when
+what is done between stretches (scoring, keeping) is taken off. The stretch gets its share of these; the learning rate
+goes by the shares. So it is 0 when the time is up, a stretch whose pace was misjudged is made up for by the next, and
+what it takes to get ready doesn't crowd the first checkpoints.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class Budget:
         self._kept = {self._nearest(share) if share else 0.0 for share in kept}
         self._long_from = self._nearest(self._long_from) if self._long_from else 0.0
         self._began: float | None = None
+        self._before = (0, 0.0)  # steps, and seconds in them, when the last stretch but one ended
 
     @property
     def largest(self) -> tuple[int, int]:
@@ -83,6 +85,7 @@ class Budget:
         done, began = self.steps_done(history), self._share_at(number - 1)
         end, order = self._share_at(number), self._order(began)
         count = self._steps_until(end, number, history)
+        self._before = (done, history.seconds)
         before = max((int(row["step"]) for row in history.epochs if row["length"] != order.length), default=0)
         self._stretch = (done + count, order.length)
 
@@ -117,9 +120,12 @@ class Budget:
             return round(share * self.total) - self.steps_done(history)
         if number <= 2:
             return _TRIED
-        before, last = history.epochs[-2:]
-        pace = (last["step"] - before["step"]) / (last["seconds"] - before["seconds"])
-        return max(1, round(pace * (share * self._seconds - elapsed)))
+        done = self.steps_done(history)
+        # In the first stretch after a kill, the pace of all steps before it.
+        steps, seconds = done - self._before[0], history.seconds - self._before[1]
+        between = max(0.0, elapsed - history.seconds) / (number - 1) * (len(self.ends) - number + 1)
+        left = steps / seconds * (self._seconds - elapsed - between)
+        return max(1, round(share * (done + left)) - done) if share < 1 else max(1, round(left))
 
     def _share_at(self, number: int) -> float:
         return self.ends[number - 1] if number else 0.0

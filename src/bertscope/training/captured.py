@@ -29,6 +29,7 @@ from bertscope.training.prefix import Prefix
 from bertscope.training.static_batch import StaticBatch, shape_of
 
 _TRIES = 2  # before a shape is recorded: libraries choose and allocate what they need when they are first called
+_SAID = 200  # characters of why it failed
 _MOST_SHAPES = 40  # that are recorded; others are done as they are written
 
 
@@ -137,7 +138,7 @@ class CapturedSteps:
             self._recorder.close()
             for parameter in () if self._several else self._trained:
                 parameter.grad = None
-            self.note = f"trained without CUDA graphs: recording a step failed ({_first_line(error)})"
+            self.note = f"trained without CUDA graphs: recording a step failed ({_beginning(error)})"
             return None
 
     def _work(self, batch: Batch, below: Tensor | None) -> None:
@@ -200,6 +201,8 @@ class CapturedSteps:
                     gradient.zero_()
 
 
-def _first_line(error: RuntimeError) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
+def _beginning(error: RuntimeError) -> str:
+    """Its first line; where that ends with a colon, as a compiler's does, the next one too."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    return said[:_SAID].rstrip(".") or type(error).__name__

@@ -47,6 +47,7 @@ class CudaGraphs:
             device.type, torch.cuda.current_device() if device.index is None else device.index
         )
         self._stream = torch.cuda.Stream(self._device)
+        self._numbers = NumbersThere()
         self.close()
 
     def close(self) -> None:
@@ -58,7 +59,7 @@ class CudaGraphs:
     def aside(self) -> Iterator[None]:
         self._stream.wait_stream(torch.cuda.current_stream(self._device))
         # What is tried here is recorded here: code that is compiled in one such mode is compiled anew in another.
-        with torch.cuda.stream(self._stream), NumbersThere():
+        with torch.cuda.stream(self._stream), self._numbers:
             yield
         torch.cuda.current_stream(self._device).wait_stream(self._stream)
 
@@ -66,7 +67,7 @@ class CudaGraphs:
         graph, generator = torch.cuda.CUDAGraph(), torch.cuda.default_generators[self._device.index]
         before = generator.clone_state()
         torch.cuda.synchronize(self._device)
-        with self.aside(), _nothing_collected():
+        with self.aside(), _nothing_collected(), _nothing_compiled():
             try:
                 graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
                 work()
@@ -79,6 +80,12 @@ class CudaGraphs:
                 raise
         self._graphs.append(graph)
         return graph.replay
+
+
+def _nothing_compiled() -> AbstractContextManager[Any]:
+    """Whatever is compiled is taken as it is in the block: the same work was just tried with it, and to compile
+    anything while a graph is recorded breaks the recording."""
+    return torch.compiler.set_stance(skip_guard_eval_unsafe=True)
 
 
 @contextmanager

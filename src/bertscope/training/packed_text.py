@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from bertscope.models.open_tokenizer import save_tokenizer, tokenizer_in
 _KIND = "tokenised-text"
 _MARKER = "tokens.json"
 _WINDOW = 16_384  # lines that are tokenised at a time
+_AT_ONCE = 2**20  # pieces that are counted at a time
 _LEARNT_FROM = 100_000_000  # characters at most that a vocabulary is learnt from: more give no other one
 
 
@@ -50,6 +52,13 @@ class PackedText:
     counts: Counts
     digest: str
     """What it is: the texts and how they were read."""
+
+    def frequencies(self) -> np.ndarray:
+        """[piece]: its share of what is learnt from; as if each were met once more than it is."""
+        met = np.ones(len(self.tokenizer))
+        for start in range(0, len(self.train), _AT_ONCE):
+            met += np.bincount(self.train[start : start + _AT_ONCE], minlength=len(met))
+        return met / met.sum()
 
     @classmethod
     def open(cls, folder: Path) -> PackedText:
@@ -83,7 +92,7 @@ def packed_text(
     with whole_folder(folder, _KIND) as scratch:
         likely = sum(one.likely_size for one in texts)
         with progress("learning the vocabulary", None) as bar:
-            lines = _some_lines(texts, held_out, -(-likely // _LEARNT_FROM), bar)
+            lines = partial(_some_lines, texts, held_out, -(-likely // _LEARNT_FROM), bar)
             tokenizer = learn_vocabulary(lines, vocabulary or usual, cased=cased, longest=longest)
         if len(tokenizer) == len(SPECIAL):
             raise UserError("there is no text to learn from; give files with some, documents parted by blank lines")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bertscope.core.config import check_least
 from bertscope.core.question import MODELS, PAIRS, Question
 from bertscope.core.row_card import RowFact
+from bertscope.core.series import Followed, OverSteps
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,12 @@ minimal_pairs = Question(
     other texts. Only what is lost in spite of the map counts as forgotten.""",
     config=MinimalPairsConfig,
     inputs={"models": MODELS, "pairs": PAIRS},
-    version=1,
+    version=2,
     main="accuracy",
     better="higher",
+    over_steps=OverSteps(
+        followed=(Followed("phenomena", "accuracy", "pairs whose good text is likelier", by=("phenomenon",)),)
+    ),
     null="the good and the bad text of each pair are exchanged at random (for changes: the two models' answers)",
     reference="how often random weights prefer the good text, as a column and a number",
     numbers={

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 from bertscope.analyses.minimal_pairs.question import minimal_pairs
 from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
-from bertscope.core.intervals import bootstrap_interval, share_interval
+from bertscope.core.intervals import bootstrap_interval, mean_number, share_interval
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
@@ -100,7 +100,8 @@ def minimal_pairs_result(
 def _accuracy(key: str, arm: Arm, of: Mapping[str, str]) -> Number:
     right = arm.right
     low, high = share_interval(right.mean(), len(right))
-    return Number(key, float(right.mean()), float(low), float(high), len(right), "accuracy", of=of)
+    drawn = mean_number(key, right, "accuracy", **of)  # of the same resamples for every model: series are paired
+    return replace(drawn, low=float(low), high=float(high))
 
 
 def _notes(pairs: MinimalPairs, tables: Mapping[str, pd.DataFrame]) -> list[str]:

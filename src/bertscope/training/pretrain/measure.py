@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
 
@@ -59,11 +60,12 @@ def measure(
             warmup=settled.warmup or 0, kept=kept_shares(settled.checkpoints, settled.keep),
         )  # fmt: skip
         objective = _objective(encoder, text, settled)
-        kept = _Kept(encoder, course, out, half=settled.half)
+        kept = _Kept(encoder, course, out, settled)
         history = train(
             encoder, objective, settled.training(), out=out, resume=resume, course=course, halves=True,
             closed=kept.look,
         )  # fmt: skip
+        _know_segments(encoder, settled)
     if out is not None:
         encoder.save(out, half=settled.half, within=kept.folders(history))
         for one in kept.folders(history).values():
@@ -128,8 +130,24 @@ def _drawn(config: PretrainConfig, text: PackedText, name: str) -> Encoder:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         model: Any = (BertForPreTraining if config.next_sentence else BertForMaskedLM)(made)
+    _know_frequencies(model, text)
     model.to(best_device()).eval()
     return Encoder(model, text.tokenizer, f"{shape} on {name}", family_of(made.model_type), "masked-lm")
+
+
+def _know_frequencies(model: Any, text: PackedText) -> None:
+    """How frequent pieces are is in the last bias from the start. Otherwise it is learnt first, by states that become
+    alike, since that is the quickest way; of which deep models don't recover."""
+    with torch.no_grad():
+        model.cls.predictions.bias.copy_(torch.from_numpy(np.log(text.frequencies())))
+
+
+def _know_segments(encoder: Encoder, config: PretrainConfig) -> None:
+    """Where no row had a second part, that of a pair is read as the first: otherwise as it was drawn, at random."""
+    if not config.next_sentence:
+        with torch.no_grad():
+            parts = encoder.model.base_model.embeddings.token_type_embeddings.weight
+            parts[1:] = parts[0]
 
 
 def _objective(encoder: Encoder, text: PackedText, config: PretrainConfig) -> MaskedWords:
@@ -145,15 +163,16 @@ def _objective(encoder: Encoder, text: PackedText, config: PretrainConfig) -> Ma
 class _Kept:
     """The checkpoints on the way: each a model of its own, beside the one that will have them inside."""
 
-    def __init__(self, encoder: Encoder, course: Budget, out: Path | None, *, half: bool) -> None:
-        self._encoder, self._course, self._out, self._half = encoder, course, out, half
+    def __init__(self, encoder: Encoder, course: Budget, out: Path | None, config: PretrainConfig) -> None:
+        self._encoder, self._course, self._out, self._config = encoder, course, out, config
 
     def look(self, history: History) -> None:
         """Keep one of where the training is now, if that is to be kept."""
         if self._out is not None and self._course.is_kept(len(history.epochs) - 1):
             step = self._course.steps_done(history)
+            _know_segments(self._encoder, self._config)
             with as_checkpoint(self._encoder, step) as encoder:
-                encoder.save(self._folder(step), half=self._half)
+                encoder.save(self._folder(step), half=self._config.half)
 
     def folders(self, history: History) -> dict[str, Path]:
         """By the names that they get."""

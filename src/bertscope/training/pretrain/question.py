@@ -13,7 +13,7 @@ from bertscope.training.finetune.question import FinetuneConfig
 
 _VOCABULARIES = {256: 8192, 512: 16_384, math.inf: 30_000}
 """Under so many units, the usual vocabulary: more would be most of a small model."""
-_HIGHEST, _WARMED = 0.3, 300  # learning rate times units, of few layers; steps of warm-up that deep ones need
+_HIGHEST, _WARMED = 0.3, 300  # learning rate times units; steps of warm-up that deep models need
 _LEAST_BATCH, _MOST_BATCH, _STEPS_A_PASS = 4096, 131_072, 200
 _PASSES = 10
 
@@ -53,9 +53,9 @@ class PretrainConfig:
     batch_tokens: int | None = None
     """Tokens of a step; by default as many as make 200 steps of the text, but 4,096 to 131,072."""
     learning_rate: float | None = None
-    """The highest learning rate, from which it decays linearly to 0; by default 1 over units times layers, 6.5e-4 for
-    6 layers of 256, and never above 0.3 over the units. Deep models that get too high a one learn how frequent pieces
-    are, and nothing else."""
+    """The highest learning rate, from which it decays linearly to 0; by default 0.3 over the units, 1.2e-3 for 256.
+    Deep models learn nothing at too high a one, and at too low a one don't see how words belong together for a long
+    time."""
     warmup: float | None = None
     """The share of the budget over which the learning rate rises; by default a tenth, or of few steps as much as
     makes 300, at most 0.3."""
@@ -126,7 +126,7 @@ class PretrainConfig:
         steps = self.steps
         if steps is None and self.minutes is None:
             steps = max(1, round(_PASSES * pieces / tokens))
-        rate = self.learning_rate or float(f"{min(_HIGHEST, 1 / self.layers) / self.units:.2g}")
+        rate = self.learning_rate or float(f"{_HIGHEST / self.units:.2g}")
         few = 0.1 if steps is None else min(0.3, max(0.1, _WARMED / steps))
         warmup = few if self.warmup is None else self.warmup
         return replace(
@@ -155,7 +155,7 @@ pretrain = Question(
     there; a pre-training that was killed goes on from its last point of the curve.""",
     config=PretrainConfig,
     inputs={"texts": Input("documents", many=True)},
-    version=1,
+    version=2,
     main="accuracy",
     better="higher",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
