@@ -17,6 +17,7 @@ from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, batches, tokenise
 from bertscope.models.finite_pass import measuring
+from bertscope.models.one_place import refuse_apart
 from bertscope.models.taps import Tap, allowed_keys, tapped
 
 if TYPE_CHECKING:
@@ -279,6 +280,7 @@ def _check(encoders: Sequence[Encoder], examples: Examples, needs: frozenset[str
         raise UserError("there are no examples to read")
     if unknown := needs - known:
         raise ValueError(f"an observer needs {sorted(unknown)}; there is {sorted(known)}")
+    refuse_apart(encoders)
     first, *others = encoders
     for other in others:
         if other.tokenizer.get_vocab() != first.tokenizer.get_vocab() or not _split_alike(first, other, examples):
