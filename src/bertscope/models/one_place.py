@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from torch import nn
+
 from bertscope.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -14,9 +16,8 @@ if TYPE_CHECKING:
 def bring_together(opened: Iterable[tuple[Any, bool]]) -> None:
     """Bring models to those that were given as objects. Each comes with whether it was opened here, by its name: who
     gave an object said where it lies, and it stays there."""
-    from bertscope.models.encoder import Encoder
-
-    encoders = [(one, here) for one, here in opened if isinstance(one, Encoder)]
+    # An ONNX file, which also scores, is read by another library, where that wants it.
+    encoders = [(one, here) for one, here in opened if isinstance(getattr(one, "model", None), nn.Module)]
     given = next((one.device for one, here in encoders if not here), None)
     for one, here in encoders:
         if here and given is not None and one.device != given:
