@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 INSIDE = frozenset({"maps", "allowed", "norms", "contexts", "mlps"})
 """What layers show."""
 NEEDS = INSIDE | {"hidden_states", "logits"}
-_CELLS = {True: 2**16, False: 2**21}  # of a head's maps of a batch, on a CPU and elsewhere: they grow with the square
+_CELLS = {True: 2**16, False: 2**19}  # of a head's maps of a batch, on a CPU and elsewhere: they grow with the square
 
 
 @dataclass
