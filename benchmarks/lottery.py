@@ -23,7 +23,8 @@ from bertscope.training.objective import Labelled
 from bertscope.training.task_kinds import with_task_head
 
 ONE_BY_ONE, RECORDED = "steps one by one, as before", "recorded steps"
-SEEDS, WORKERS = (0, 1, 2, 3, 4), 5
+SEEDS, WORKERS, ROWS = (0, 1, 2, 3, 4), 5, 2000
+"""ROWS: of a split, in the whole lottery, unless `--rows` says otherwise: with all of them it takes some minutes."""
 _TRAIN = ("finetune", "ticket")
 
 
@@ -63,13 +64,14 @@ def _training(task: Task, examples: Examples, options: Options, *, recorded: boo
 
 def _lottery(folder: str, options: Options) -> str:
     config = LotteryConfig(seeds=SEEDS, super_survivors=False, patterns=False)
-    whole = plan(model_root("pocket"), task_root(folder, **({"limit": options.rows} if options.rows else {})), config)
+    rows = options.rows or ROWS
+    whole = plan(model_root("pocket"), task_root(folder, limit=rows), config)
     trainings = sum(step.name in _TRAIN for step in graph([whole]).values())
     with tempfile.TemporaryDirectory() as store:
         started = time.perf_counter()
         run_steps([whole], Store(store), workers=WORKERS)
         seconds = time.perf_counter() - started
     return (
-        f"the lottery of {len(SEEDS)} seeds, {trainings} such trainings and {len(SEEDS)} prunings, recorded, with "
-        f"{WORKERS} workers on one GPU: {seconds:.0f} s"
+        f"the lottery of {len(SEEDS)} seeds on {rows:,} rows, {trainings} such trainings and {len(SEEDS)} prunings, "
+        f"recorded, with {WORKERS} workers on one GPU: {seconds:.0f} s"
     )

@@ -108,6 +108,7 @@ fill(
         "in_shards": "bertscope.analyses.shards.plan:in_shards",
         "attention_frame": "bertscope.report.attention:frame",
         "attention_page": "bertscope.report.attention:write_page",
+        "bring_together": "bertscope.models.one_place:bring_together",
         "chart": "bertscope.report.charts:chart",
         "over_series": "bertscope.analyses.course.question:over_series",
         "reading_options": "bertscope.data.options:DataOptions",

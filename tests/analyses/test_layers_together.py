@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,9 @@ import bertscope
 from bertscope.analyses.attention import kept as keeping
 from bertscope.analyses.attention import maps as reading
 from bertscope.analyses.attention.kept import DeviceTotals, KeptRows, MapResampling, device_weights, packed_bits
-from bertscope.analyses.attention.maps import LayerMaps, lowest_third, read_maps
+from bertscope.analyses.attention.maps import LayerMaps, nth_lowest, read_maps
+from bertscope.analyses.attention.view import View
+from bertscope.analyses.shapes import decomposition
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.models.batches import SentBatch, batches
 from device import DEVICE
@@ -24,8 +27,9 @@ ASKED = ("patterns", "change", "features", "relations", "redundancy")
 
 @pytest.fixture
 def as_on_a_gpu(monkeypatch):
-    """Readers are shown as many layers as there are, and what they find stays a tensor."""
+    """Readers are shown as many layers as there are, what they find stays a tensor, no padding is sorted."""
     monkeypatch.setattr(reading, "_room", lambda device: 2**40)
+    monkeypatch.setattr(decomposition, "_takes_all", lambda view: False)
     for name in ("patterns.measure", "change.measure", "features.measure", "relations.batch", "redundancy.measure"):
         monkeypatch.setattr(f"bertscope.analyses.{name}.kept", lambda values: values)
 
@@ -128,15 +132,41 @@ def test_means_of_tensors_are_means_of_arrays(dtype):
     assert np.array_equal(device.count, 2 * plain.count)
 
 
-@pytest.mark.parametrize("n", [1, 7, 32, 33, 64, 65, 95, 96, 97, 130])
-def test_the_lowest_third_is_that_of_all_in_order(n, monkeypatch):
+def test_lines_without_padding_are_all_lines(pocket, texts, monkeypatch):
+    """Also of pairs of texts, which have two sides."""
+    pairs = replace(texts, pair=tuple(reversed(texts.text)))
+    for examples in (texts, pairs):
+        found = []
+        for takes_all in (True, False):
+            monkeypatch.setattr(decomposition, "_takes_all", lambda view, told=takes_all: told)
+            (batch,) = batches(pocket.tokenizer, examples, max_length=64, tokens=2**14)
+            view = View.of(batch, 1)
+            real = view.real.float()
+            maps = torch.rand(*real.shape, real.shape[1], generator=torch.Generator().manual_seed(1))[:, None]
+            maps = (maps * real[:, None, None] * real[:, None, :, None]).repeat(1, 3, 1, 1) ** torch.tensor(
+                [1, 2, 9]
+            )[:, None, None]
+            parts = decomposition.decompose(LayerMaps(maps, view))
+            found.append([parts.shares, parts.offset, parts.width])
+        assert (batch.lengths < batch.lengths.max()).any(), "some are padded"
+        for one, other in zip(*found, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-7, equal_nan=True)
+
+
+@pytest.mark.parametrize("n", [1, 7, 32, 33, 40, 64, 65, 95, 96, 97, 130])
+def test_one_of_the_lowest_third_is_that_of_all_in_order(n, monkeypatch):
     monkeypatch.setattr(reading, "_on_cpu", lambda values: False)
     values = torch.rand(5, 3, n, generator=torch.Generator().manual_seed(n))
     values[0, 0] = torch.inf
     values[1, 1, n // 2 :] = torch.inf
-    third = 1 + (n - 1) // 3
-    found = lowest_third(values.to(DEVICE)).cpu()
-    assert found.shape[-1] >= third and torch.equal(found[..., :third], values.sort().values[..., :third])
+    values[2] = values[2].mul(4).round()  # many are equal
+    in_order = values.sort().values
+    for place in range(1 + (n - 1) // 3):
+        found = nth_lowest(values.to(DEVICE), torch.full((5, 1), place, device=DEVICE)).cpu()
+        assert torch.equal(found, in_order[..., place])
+    places = torch.arange(5)[:, None] % (1 + (n - 1) // 3)  # another in each row
+    found = nth_lowest(values.to(DEVICE), places.to(DEVICE)).cpu()
+    assert torch.equal(found, in_order.gather(-1, places.expand(5, 3)[..., None])[..., 0])
 
 
 def test_bits_are_packed_as_numpy_packs_them(monkeypatch):

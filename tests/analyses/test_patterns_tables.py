@@ -41,13 +41,15 @@ def counted(_tiny):
 
     def classify(maps: LayerMaps, parts: object) -> dict[str, torch.Tensor]:
         nonlocal layer
-        at = next(layer, None)
-        if at is None:  # a new batch begins
-            layer = iter(range(1, 3))
-            at = 0
-        rows, heads = maps.maps.shape[:2]
-        classes = [[planned(int(row), at, head) for head in range(heads)] for row in maps.view.rows]
-        chances = torch.nn.functional.one_hot(torch.tensor(classes).view(rows, heads), len(CLASSES)).float() * 0.8
+        found = []
+        for heads in maps.head_counts:  # of one layer, or of several that are shown together
+            at = next(layer, None)
+            if at is None:  # a new batch begins
+                layer = iter(range(1, 3))
+                at = 0
+            found.append([[planned(int(row), at, head) for head in range(heads)] for row in maps.view.rows])
+        classes = torch.from_numpy(np.concatenate(found, 1).astype(np.int64))
+        chances = torch.nn.functional.one_hot(classes, len(CLASSES)).to(maps.maps) * 0.8
         return dict.fromkeys(LABELS, chances)
 
     reader = PatternsReader({"tiny": smaller}, texts, FEW, classify=classify)

@@ -67,11 +67,12 @@ def test_it_opens_in_a_new_process_with_the_same_logits(toy_model, toy_task, tmp
     shrunk = shrink(toy_model, toy_task, replace(BARE, target="30%"), out=tmp_path / "small")
     script = (
         "import sys, numpy as np\nfrom bertscope import load\nfrom bertscope.core.examples import Examples\n"
-        "texts = tuple(sys.argv[3:])\n"
-        "np.save(sys.argv[2], load(sys.argv[1]).predict(Examples(texts, texts)).logits)"
+        "texts = tuple(sys.argv[4:])\n"
+        "np.save(sys.argv[2], load(sys.argv[1], device=sys.argv[3]).predict(Examples(texts, texts)).logits)"
     )
     out = tmp_path / "logits.npy"
-    subprocess.run([sys.executable, "-c", script, tmp_path / "small", out, *toy_task.test.text[:20]], check=True)
+    given = [tmp_path / "small", out, str(shrunk.encoder.device), *toy_task.test.text[:20]]
+    subprocess.run([sys.executable, "-c", script, *given], check=True)
     few = toy_task.test.take(range(20))
     assert np.array_equal(np.load(out), shrunk.encoder.predict(few).logits)
 

@@ -16,6 +16,7 @@ from bertscope.models.known_base import found_base
 from bertscope.models.load import load
 from bertscope.study import inspection
 from bertscope.study.inspection import inspect
+from device import draws_pages
 from toy import fresh, learned, task, write_reviews
 
 QUICK = ("errors", "ablate (layers)", "patterns")
@@ -94,6 +95,7 @@ def test_what_is_refused_before_it_begins_is_said_too(folder, reviews, tmp_path,
     assert found.failed == {"ablate": "no such thing here; give another"} and not found.left and not found.rows
 
 
+@draws_pages
 def test_what_to_do_next_is_said_as_the_page_says_it_and_can_be_copied(folder, reviews, few, tmp_path, command):
     found = inspect(folder, reviews, minutes=5, store=tmp_path, label="label", seed=3)
     assert found.next() == f"bertscope shrink {folder} --on {reviews} --label label --data-seed 3"
@@ -140,6 +142,7 @@ def test_the_price_is_asked_before_what_takes_long():
     assert names.index("shrink (without training)") < min(map(names.index, ("explain", "readout", "ablate (heads)")))
 
 
+@draws_pages
 def test_what_was_found_stays_on_the_page_where_it_is_interrupted(folder, reviews, few, command, monkeypatch):
     asked = []
     make = inspection._Asking._make
@@ -173,6 +176,7 @@ def test_minutes_must_be_more_than_none(folder, reviews, tmp_path):
         inspect(folder, reviews, minutes=0, store=tmp_path)
 
 
+@draws_pages
 def test_the_command_writes_a_page_and_json(folder, reviews, few, command):
     code, out, err = command("inspect", folder, "--on", reviews, "--minutes", 5, "--json")
     told = json.loads(out)

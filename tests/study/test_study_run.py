@@ -12,9 +12,11 @@ import bertscope
 from bertscope.core.store import Store
 from bertscope.study.file import read_study
 from bertscope.study.step_words import short
+from device import draws_pages
 from short_study import STUDY
 
 
+@draws_pages
 def test_a_study_from_nothing_to_a_page_and_back(run, tmp_path):
     code, out, _ = run("study", "run", "mine.yaml", "--dry-run")
     assert code == 0 and "8 steps, 0 stored; how long the others take is unknown" in out
@@ -54,6 +56,7 @@ def test_a_study_from_nothing_to_a_page_and_back(run, tmp_path):
     assert "7 steps, 1 stored" in out and "5 of the same models and data" in out
 
 
+@draws_pages
 def test_the_page_shows_the_study_and_not_the_rest_of_the_store(run, tmp_path):
     run("patterns", "tiny", "--on", "reviews.csv", "--repeats", "100", "--weighted")
     run("study", "run", "mine.yaml", "--set", "questions=[finetune]", "--out", "page.html")
@@ -61,6 +64,7 @@ def test_the_page_shows_the_study_and_not_the_rest_of_the_store(run, tmp_path):
     assert "Train an encoder on a task" in text and "What shape is each head" not in text
 
 
+@draws_pages
 def test_the_page_is_of_the_study_that_was_run_last(run, stored, tmp_path):
     """Also where every step of it was stored: by its steps and its title a page is known."""
     page, less = tmp_path / "page.html", ["--set", "questions=[{patterns: {repeats: 100}}]"]
@@ -76,6 +80,7 @@ def test_the_page_is_of_the_study_that_was_run_last(run, stored, tmp_path):
     assert '<meta name="shows"' in text[:4096]
 
 
+@draws_pages
 def test_what_nobody_reads_any_more_is_not_needed(run, stored):
     study = read_study("mine.yaml")
     tuned = study.steps[0].inputs["tuned.0"]
@@ -90,6 +95,7 @@ def test_what_nobody_reads_any_more_is_not_needed(run, stored):
     assert "8 steps: 6 done, 2 waiting" in run("study", "status", "mine.yaml")[1]
 
 
+@draws_pages
 def test_a_step_that_fails_takes_only_its_own_along(run, tmp_path, monkeypatch):
     from bertscope.models.outputs import classifier
 

@@ -16,9 +16,11 @@ from bertscope.study.file import read_study
 from bertscope.study.garbage import delete_unneeded, unneeded
 from bertscope.study.step_states import states
 from bertscope.study.times import Times
+from device import draws_pages
 from short_study import STUDY
 
 
+@draws_pages
 def test_gc_deletes_what_no_named_study_needs(run, stored, tmp_path):
     (tmp_path / "less.yaml").write_text(STUDY.replace("  - patterns: {repeats: 100}\n", ""))
     steps = tmp_path / "bertscope-store" / "steps"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import replace
 
@@ -96,7 +97,8 @@ def test_the_sentence_and_the_note_say_the_same():
 def test_few_steps_are_said_and_the_recipe_for_so_few_rows_is_told(tiny):
     few = finetune(tiny, make_task(), replace(QUICK, epochs=1, learning_rate=1e-5)).result
     assert few.notes[0].startswith(("no better than a constant answer", "perhaps no better than a constant answer"))
-    assert "in 1 epoch; try more steps, 25 epochs" in few.notes[0]
+    # Whether the loss falls in eight steps depends on the dropout; that they are few is said in either case.
+    assert re.search("(in 1 epoch|but training was short); try more steps, 25 epochs", few.notes[0])
     assert few.provenance["auto"]["epochs"] == 25 and few.provenance["settings"]["epochs"] == 1
 
 
@@ -109,7 +111,7 @@ def test_of_shuffled_labels_nothing_is_learnt_and_it_says_so(tiny):
 
 
 def test_a_training_that_works_says_nothing_of_it(tiny):
-    result = finetune(tiny, make_task(), replace(QUICK, epochs=10)).result
+    result = finetune(tiny, make_task(), replace(QUICK, epochs=25)).result
     assert result["after"].value > 0.9 and result.notes == [] and not consequences_of(result)[0].command
 
 

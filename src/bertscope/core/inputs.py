@@ -36,14 +36,18 @@ class Inputs:
     def of(self, step: Step) -> dict[str, Any]:
         """What the step's function is called with. `random.0`, `random.1` make a list `random`."""
         opened: dict[str, Any] = {}
-        question = registry.find(step.name)
+        question, models = registry.find(step.name), []
         for numbered, value in step.inputs.items():
             name, dot, _ = numbered.partition(".")
             one = self._opened(question.input(name).kind, value)
+            if registry.is_model(question.input(name).kind):
+                models.append((one, not (isinstance(value, Root) and value.held is not None)))
             if dot:
                 opened.setdefault(name, []).append(one)
             else:
                 opened[name] = one
+        if len(models) > 1:
+            registry.resolve(registry.SERVICES["bring_together"])(models)
         return opened
 
     def preflight(self, steps: Iterable[Step], blamed: Blamed = lambda _: nullcontext()) -> None:

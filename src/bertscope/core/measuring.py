@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core import config as configs
@@ -29,6 +30,8 @@ def measured(question: Question, given: Mapping[str, Any], how: Mapping[str, Map
         name: _opened(question, name, value, None if how is None else how.get(name, {}))
         for name, value in there.items()
     }
+    if len(models := list(_models(question, opened, there))) > 1:
+        registry.resolve(registry.SERVICES["bring_together"])(models)
     for data in (opened[name] for name in opened if question.takes(name) and question.reads_data(name)):
         question.refuse_output(data, opened.get("model"))
     answered = _answered(question, opened)
@@ -56,6 +59,16 @@ def _opened(question: Question, name: str, value: Any, how: Mapping[str, Any] | 
         several = value if isinstance(value, list | tuple) else [value]
         return [registry.opened(one.kind, each, how) for each in several]
     return registry.opened(one.kind, value, how)
+
+
+def _models(question: Question, opened: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[tuple[Any, bool]]:
+    """The models among what was opened, and whether only its name was given of each."""
+    for name, value in given.items():
+        if question.takes(name) and registry.is_model(question.input(name).kind):
+            named = value if isinstance(value, list | tuple) else [value]
+            found = opened[name] if question.input(name).many else [opened[name]]
+            for one, each in zip(found, named, strict=True):
+                yield one, isinstance(each, str | Path)
 
 
 def with_notes(result: Result, inputs: Mapping[str, Any]) -> Result:

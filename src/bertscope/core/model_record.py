@@ -154,18 +154,20 @@ class Recorded(Protocol):
 def by_key(things: Iterable[Thing]) -> dict[str, Thing]:
     """Models, or their hidden states, by what tables and numbers call them: their ids; one that is given again gets a
     key of its own."""
-    found: dict[str, Thing] = {}
-    for thing in things:
-        key, again = thing.record.id, 2
-        while key in found:
-            key, again = f"{thing.record.id}-{again}", again + 1
-        found[key] = thing
-    return found
+    told = list(things)
+    return dict(zip(records(told), told, strict=True))
 
 
 def records(things: Iterable[Recorded]) -> dict[str, ModelRecord]:
-    """Their records by these keys: what a result about them has as `models`."""
-    return {key: thing.record for key, thing in by_key(things).items()}
+    """Their records by these keys: what a result about them has as `models`. Each is made once: a model's weights are
+    hashed for it."""
+    found: dict[str, ModelRecord] = {}
+    for record in (thing.record for thing in things):
+        key, again = record.id, 2
+        while key in found:
+            key, again = f"{record.id}-{again}", again + 1
+        found[key] = record
+    return found
 
 
 def _origin(record: Mapping[str, Any] | None) -> Origin | None:

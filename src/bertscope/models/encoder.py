@@ -158,9 +158,12 @@ class Encoder:
         bert-base: nothing else sees every way in which a weight can be written to."""
         content = self.content_digest
         read = self.opened if self.opened and self.opened.content == content else None
-        origin = origin_in(self.model.config) or (Origin(base=self.base) if self.base else None)
-        found = ModelRecord(content, self.name, origin, self.task_head, content=content)
+        found = ModelRecord(content, self.name, self._origin, self.task_head, content=content)
         return replace(found, id=read.digest, source=read.source, made=read.made) if read else found
+
+    @property
+    def _origin(self) -> Origin | None:
+        return origin_in(self.model.config) or (Origin(base=self.base) if self.base else None)
 
     @property
     def fingerprint(self) -> str:
@@ -249,7 +252,7 @@ class Encoder:
     @property
     def tuned_on(self) -> str | None:
         """The fingerprint of the data that this package trained it on last, if it did."""
-        data = self.record.trained_on
+        data = ModelRecord("", self.name, self._origin, self.task_head).trained_on  # nothing has to be hashed for it
         return data.id if data else None
 
     def form_of(self, kind: str, *, pairs: bool) -> str:

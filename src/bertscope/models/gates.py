@@ -78,16 +78,16 @@ class Gates(Tap):
     def switch_off(self, unit: Unit) -> None:
         layer = unit.layer_index
         if unit.kind == "head":
-            self.heads[..., layer, unit.index] = 0
+            self.heads[..., layer, unit.index].zero_()  # a plain 0 would be copied to a GPU, and waited for
         elif unit.kind == "heads":
-            self.heads[..., layer, :] = 0
+            self.heads[..., layer, :].zero_()
         elif unit.kind == "mlp":
-            self.mlps[..., layer] = 0
+            self.mlps[..., layer].zero_()
         elif unit.kind == "neuron":
             self.neurons.setdefault(layer, torch.ones_like(self.mlps[..., :1]).repeat(self._neuron_counts[layer]))
-            self.neurons[layer][unit.index] = 0
+            self.neurons[layer][unit.index].zero_()
         else:
-            self.layers[..., layer] = 0
+            self.layers[..., layer].zero_()
 
     def on_start(self, inputs: Mapping[str, Any]) -> None:
         self._inputs, self._entries = inputs, None

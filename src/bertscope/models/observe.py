@@ -17,6 +17,7 @@ from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, batches, tokenise
 from bertscope.models.finite_pass import measuring
+from bertscope.models.one_place import refuse_apart
 from bertscope.models.taps import Tap, allowed_keys, tapped
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 INSIDE = frozenset({"maps", "allowed", "norms", "contexts", "mlps"})
 """What layers show."""
 NEEDS = INSIDE | {"hidden_states", "logits"}
-_CELLS = {True: 2**16, False: 2**21}  # of a head's maps of a batch, on a CPU and elsewhere: they grow with the square
+_CELLS = {True: 2**16, False: 2**19}  # of a head's maps of a batch, on a CPU and elsewhere: they grow with the square
 
 
 @dataclass
@@ -279,6 +280,7 @@ def _check(encoders: Sequence[Encoder], examples: Examples, needs: frozenset[str
         raise UserError("there are no examples to read")
     if unknown := needs - known:
         raise ValueError(f"an observer needs {sorted(unknown)}; there is {sorted(known)}")
+    refuse_apart(encoders)
     first, *others = encoders
     for other in others:
         if other.tokenizer.get_vocab() != first.tokenizer.get_vocab() or not _split_alike(first, other, examples):

@@ -34,7 +34,7 @@ class NumbersThere(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        if func is torch.tensor and isinstance(args[0], int | float) and kwargs.get("device") is not None:
+        if func is torch.tensor and args and isinstance(args[0], int | float) and kwargs.get("device") is not None:
             return torch.full((), args[0], dtype=kwargs.get("dtype"), device=kwargs["device"])
         return func(*args, **kwargs)
 

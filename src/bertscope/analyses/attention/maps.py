@@ -144,20 +144,34 @@ def ascending(values: Tensor) -> Tensor:
     return torch.from_numpy(np.sort(values.numpy())) if _on_cpu(values) else values.sort().values
 
 
-def lowest_third(values: Tensor) -> Tensor:
-    """At least the lowest third of them along the last dimension, ascending.
+def nth_lowest(values: Tensor, n: Tensor) -> Tensor:
+    """[...] of values [..., place]: the one that has `n` others before it in ascending order. `n` spreads to [...],
+    and is less than a third of the places.
 
     A GPU sorts up to 32 numbers several times as fast as more. The lowest third of 96 are 32: those of a rising row
-    and a falling one are, place by place, the smaller of the two."""
+    and a falling one are, place by place, the smaller of the two. The last part needn't be sorted in with them."""
     if _on_cpu(values) or not _QUICK < values.shape[-1] <= 3 * _QUICK:
-        return ascending(values)
-    first, *others = values.split(_QUICK, -1)
+        return ascending(values).gather(-1, n.expand(values.shape[:-1])[..., None])[..., 0]
+    first, *others, last = values.split(_QUICK, -1)
     lowest = ascending(first)
     for other in others:
-        falling = other.sort(descending=True).values
-        falling = torch.nn.functional.pad(falling, (_QUICK - other.shape[-1], 0), value=torch.inf)
-        lowest = ascending(torch.minimum(lowest, falling))
-    return lowest
+        lowest = ascending(torch.minimum(lowest, other.sort(descending=True).values))
+    return _nth_of_both(lowest, ascending(last), n, 1 + (values.shape[-1] - 1) // 3)
+
+
+def _nth_of_both(one: Tensor, other: Tensor, n: Tensor, most: int) -> Tensor:
+    """The same of two rising rows together; `n` is less than `most`.
+
+    The lowest n + 1 are the first of both: so many of one, the rest of the other. However that is divided, the
+    largest is no lower than what is looked for, and once it is that."""
+    taken = torch.arange(1 + most, device=n.device)  # of the one
+    rest = n[..., None] + 1 - taken  # of the other
+    none, all_of = 0, other.shape[-1]
+    rest = torch.where((rest >= none) & (rest <= all_of), rest, all_of + 1)
+    lows, highs = one.new_full((), -torch.inf), one.new_full((), torch.inf)
+    shape = (*other.shape[:-1], 1)
+    ends = torch.cat([lows.expand(shape), other, highs.expand(shape)], -1).gather(-1, rest.expand(*shape[:-1], -1))
+    return torch.maximum(ends, torch.cat([lows.expand(shape), one[..., :most]], -1)).amin(-1)
 
 
 class MapReader(Protocol):

@@ -59,7 +59,7 @@ redundancy = Question(
     config=RedundancyConfig,
     inputs={"models": MODELS, "data": EITHER},
     scoring=Scoring(asked_by="--together"),
-    version=2,
+    version=3,
     main="divergence",
     cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "
     "Representations Revisited; the review of Kovaleva et al. 2019",

@@ -22,10 +22,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.analyses.attention.maps import LayerMaps, lowest_third
+from bertscope.analyses.attention.maps import LayerMaps, nth_lowest
 from bertscope.analyses.attention.view import View
 
 PARTS = ("columns", "band", "block", "rest")
@@ -50,9 +51,10 @@ def decompose(maps: LayerMaps) -> Parts:
     sides = maps.view.once(Sides)
     lengths = maps.view.lengths[:, None]
     level, column = (torch.zeros_like(maps.maps[:, :, :2]) for _ in range(2))  # [row, head, side of queries, key]
-    by_key = maps.maps.mT.contiguous()
+    keys_of = maps.view.once(_keys)
+    columns = keys_of.of(maps.maps.mT)
     for queries in range(sides.count):
-        common = level_of_most(by_key, sides.member[:, None, None, :, queries], sides.size[:, None, None, queries])
+        common = keys_of.levels(columns, sides.member[:, None, :, queries], sides.size[:, None, queries])
         for keys in range(sides.count):
             here = sides.member[:, None, :, keys]
             even = level_of_most(common, here, sides.size[:, None, keys])[..., None]
@@ -95,9 +97,50 @@ def _second(view: View) -> Tensor:
 def level_of_most(values: Tensor, among: Tensor, count: Tensor) -> Tensor:
     """The level that most values along the last dimension reach (two thirds), of those that are `among`; 0 where none
     is."""
-    ordered = lowest_third(torch.where(among, values, torch.inf))
-    at = ((count - 1) // 3).clamp_min(0).expand(values.shape[:-1])[..., None]
-    return torch.where(count > 0, ordered.gather(-1, at)[..., 0], 0)
+    found = nth_lowest(torch.where(among, values, torch.inf), ((count - 1) // 3).clamp_min(0))
+    return torch.where(count > 0, found, 0)
+
+
+class _Lines:
+    """Lines of maps, such as their columns, of which a padded text has less than the batch's longest. A GPU is given
+    those alone that the texts have: it takes most of its time to sort them."""
+
+    def __init__(self, view: View, there: np.ndarray) -> None:
+        """`there` [row, line]: whether the text has it."""
+        self._shape = there.shape
+        self._places = None if _takes_all(view) else tuple(map(view.send, np.nonzero(there)))
+
+    def of(self, values: Tensor) -> Tensor:
+        """[row, head, line, cell]; or [line of any row, head, cell]."""
+        return values.contiguous() if self._places is None else values.transpose(1, 2)[self._places]
+
+    def levels(self, lines: Tensor, among: Tensor, count: Tensor) -> Tensor:
+        """[row, head, line] of what `of` gave: see `level_of_most`; `among` [row, line or 1, cell], `count` [row,
+        line or 1]."""
+        if self._places is None:
+            return level_of_most(lines, among[:, None], count[:, None])
+        among, count = (
+            one.expand(*self._shape, *one.shape[2:])[self._places][:, None] for one in (among, count)
+        )  # of each line
+        found = lines.new_zeros(*self._shape, lines.shape[1])
+        found[self._places] = level_of_most(lines, among, count)
+        return found.transpose(1, 2)
+
+
+def _takes_all(view: View) -> bool:
+    """On a CPU batches are small and have little padding: to leave it out takes as long."""
+    return view.real.device.type == "cpu"
+
+
+def _keys(view: View) -> _Lines:
+    return _Lines(view, view.host.real.numpy())
+
+
+def _diagonals(view: View) -> _Lines:
+    """Those up to half the text's own tokens away."""
+    tokens = view.host.real.sum(1).numpy()[:, None]
+    reach = view.real.shape[1] // 2
+    return _Lines(view, np.abs(np.arange(-reach, reach + 1)) <= tokens // 2)
 
 
 def _band(left: Tensor, view: View) -> tuple[Tensor, Tensor, Tensor]:
@@ -112,7 +155,8 @@ def _band(left: Tensor, view: View) -> tuple[Tensor, Tensor, Tensor]:
     near = after.abs() <= n // 2  # of its own text, not of the batch's longest
     along = along_diagonals(left, reach)  # [row, head, diagonal, query]
     count = torch.where(near, n - after.abs(), 0)
-    level = level_of_most(along, (inside & near[..., None])[:, None], count[:, None])
+    diagonals = view.once(_diagonals)
+    level = diagonals.levels(diagonals.of(along), inside & near[..., None], count)
     usual = level_of_most(level, near[:, None], near.sum(1)[:, None])
     level = (level - usual[..., None]).clamp_min(0) * near[:, None]
     whole = level.sum(-1)
