@@ -71,3 +71,6 @@ class OverSteps:
     same: Mapping[str, float] = field(default_factory=dict)
     """Of one that compares: what its headline numbers are of a model and itself, by their keys. That isn't asked."""
     followed: tuple[Followed, ...] = ()
+    at_once: bool = False
+    """Whether it takes all checkpoints at once and follows them itself, behind what the training began with; its
+    config has their `steps`."""
