@@ -45,6 +45,8 @@ def ask(
 def _in_order(question: Question, named: Sequence[Step | Root | Series]) -> tuple[list[Step | Root], tuple[int, ...]]:
     """What the training began with and the checkpoints behind it, with their steps."""
     match named:
+        case [*_, Series() as found] if found.trainings:
+            raise UserError(f"{question.name} is asked of one training at a time; name the checkpoints of one")
         case [Series() as found]:
             return [*found], found.steps[1:]
         case [first, Series() as found] if not isinstance(first, Series):
