@@ -19,6 +19,7 @@ from bertscope.study.file import read_study
 from bertscope.study.runner import run_steps
 from checkpoints import STEPS, drifting, jumping
 from device import on_cpu
+from long_corpora import text_file
 
 ASKED = (
     "patterns", "change", "features", "relations", "geometry", "similarity", "ablate", "importance", "probe",
@@ -43,7 +44,9 @@ def plan(name: str, *named, limit: int = 40, **settings):
 
 
 def test_these_can_be_asked_of_a_series():
-    assert sorted(ASKED) == sorted(name for name in QUESTIONS if find(name).over_steps)
+    over = {name: find(name).over_steps for name in QUESTIONS if find(name).over_steps}
+    assert sorted(ASKED) == sorted(name for name in over if not over[name].at_once)
+    assert [name for name in over if over[name].at_once] == ["forgetting"], "tests/analyses/test_forgetting.py has it"
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -193,9 +196,37 @@ def test_python_takes_a_series_in_a_models_place(run, tiny, tmp_path):
     one = bertscope.change(bertscope.series(run), "demo/corpus", **how)
     other = bertscope.change(str(run), "demo/corpus", **how)
     held = {step: load(str(run / f"checkpoint-{step}")) for step in STEPS}
-    third = bertscope.change(bertscope.series(held), "demo/corpus", **how)
+    before = [one.fingerprint for one in held.values()]
+    third = bertscope.change(bertscope.series(held), "demo/corpus", **how | {"store": tmp_path / "another"})
+    assert before == [one.fingerprint for one in held.values()], "a user's models stay as they are"
     for each in (other, third):
         assert np.array_equal(each.tables["lines"]["value"], one.tables["lines"]["value"])
     answers = [store.path(step) for step in plan("change", str(run), limit=30, **QUICK).inputs.values()]
     collected = find("course")(answers, steps=STEPS)
     assert collected.tables["onsets"].equals(one.tables["onsets"])
+
+
+def in_shards(name: str, folder, corpus):
+    """The same question of the series in one pass, and in two shards."""
+    question = find(name)
+    how = (question, [str(folder)], str(corpus), question.config(**QUICK), {}, {})
+    return planned(*how), planned(*how, shards=2)
+
+
+def test_each_checkpoint_of_a_series_is_asked_in_shards(run, tmp_path):
+    whole, apart = in_shards("patterns", run, text_file(tmp_path / "short.txt", 30))
+    assert whole.id != apart.id and len([*apart.before()]) == len(STEPS)
+    assert all({"sums.0", "sums.1"} <= {*step.inputs} for step in apart.before())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["patterns", "change"])
+def test_a_series_in_shards_finds_the_same(tiny, tmp_path, name):
+    folder, store = drifting(tiny, tmp_path / "run", steps=(1, 2)), Store(tmp_path / "store")
+    steps = in_shards(name, folder, text_file(tmp_path / "short.txt", 2048 + 150))  # a window and a bit
+    run_steps(steps, store)
+    one, other = (store.result(step).tables["lines"] for step in steps)
+    assert one["line"].tolist() == other["line"].tolist()
+    for column in ("value", "low", "high"):
+        np.testing.assert_allclose(one[column], other[column], rtol=0, atol=1e-12)
+

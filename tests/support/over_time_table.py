@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 
@@ -20,9 +21,14 @@ PAGE, KEPT = HERE / "docs" / "findings" / "over-time.md", HERE / "tests" / "fixt
 TASKS = {"sst2": "SST-2", "mnli": "MNLI", "ner": "entities"}
 QUANTITIES = {
     "score": "score", "attention": "attention (divergence from the start)", "rsa": "geometry (RSA with the start)",
-    "uuas": "trees (UUAS)",
+    "cosine": "anisotropy (cosine of two random words)", "uuas": "trees (UUAS)", "tags": "parts of speech (accuracy)",
 }  # fmt: skip
-_SHORT = {"score": "score", "attention": "attention", "rsa": "geometry", "uuas": "trees"}
+_SHORT = {"score": "score", "attention": "attention", "rsa": "geometry", "cosine": "anisotropy", "uuas": "trees",
+          "tags": "parts of speech"}  # fmt: skip
+FORGOTTEN = {
+    "masked_as_it_is": "masked words, head as it is", "masked_mapped": "masked words, after a map",
+    "pairs_as_it_is": "minimal pairs, head as it is", "pairs_mapped": "minimal pairs, after a map",
+}  # fmt: skip
 
 
 def reached(values: np.ndarray, steps: np.ndarray, share: float) -> float:
@@ -56,11 +62,13 @@ def is_certain(lines: np.ndarray) -> bool:
     return low > 0 or high < 0
 
 
-def lines_of(kept: dict[str, Any], task: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The steps of a task's checkpoints, and each quantity's lines [seed, checkpoint]."""
-    (steps,) = {tuple(run["steps"]) for run in kept["runs"] if run["task"] == task}
-    found = kept["lines"][task]
-    return np.array(steps), {name: np.array(list(found[name].values())) for name in QUANTITIES if name in found}
+def lines_of(
+    kept: dict[str, Any], task: str, quantities: Iterable[str] = QUANTITIES
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The steps at which a task's checkpoints were asked, and each quantity's lines [seed, checkpoint]."""
+    found = {name: kept["lines"][task][name] for name in quantities if name in kept["lines"][task]}
+    (steps,) = {tuple(one["steps"]) for lines in found.values() for one in lines.values()}
+    return np.array(steps), {name: np.array([one["values"] for one in lines.values()]) for name, lines in found.items()}
 
 
 def when(kept: dict[str, Any]) -> str:
@@ -132,12 +140,28 @@ def beyond(kept: dict[str, Any]) -> str:
     return "\n".join(rows) + "\n"
 
 
+def forgotten(kept: dict[str, Any]) -> str:
+    """What the head of the base makes of each checkpoint, with the change over seeds."""
+    rows = []
+    for task, name in TASKS.items():
+        steps, lines = lines_of(kept, task, FORGOTTEN)
+        told = " | ".join(f"{step:,}" for step in steps)
+        rows += [f"| {name}, step | {told} | change |", "|---" * (len(steps) + 2) + "|"]
+        for quantity, values in lines.items():
+            mean, low, high = over_seeds(values[:, -1] - values[:, 0])
+            shown = " | ".join(f"{one:.3f}" for one in values.mean(0))
+            rows.append(f"| {FORGOTTEN[quantity]} | {shown} | {mean:+.3f} [{low:+.3f}, {high:+.3f}] |")
+        rows.append("")
+    return "\n".join(rows)
+
+
 def written(page: str, kept: dict[str, Any]) -> str:
     for name, table in (
         ("when", when(kept)),
         ("order", order(kept)),
         ("curves", curves(kept)),
         ("beyond", beyond(kept)),
+        ("forgotten", forgotten(kept)),
     ):
         page = re.sub(
             f"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, t=table: m[1] + t + m[2], page, flags=re.DOTALL

@@ -1,12 +1,14 @@
 """The trainings of docs/findings/over-time.md, and what is found of each checkpoint, as tables.
 
 `python tests/support/over_time_trainings.py train TASK SEED DATA OUT` trains pocket with 12 checkpoints,
-logarithmically spaced; TASK is `sst2`, `mnli` or `ner`. DATA has a folder of each name, EWT's `ewt-dev.conllu` and
-`ewt-test.conllu`, and `blimp.jsonl`, four pairs of each paradigm. What needs a GPU is asked there. A second process, to
-which the GPU is hidden, works beside it on the hidden states that were kept: probes and spaces are many small products,
-which fifteen processes on one GPU make slower than sixteen cores do. Whatever is found is written at once to OUT.
+logarithmically spaced, and asks all of `ASKED`, or what is named behind OUT; TASK is `sst2`, `mnli` or `ner`. DATA has a
+folder of each name, EWT's `ewt-dev.conllu` and `ewt-test.conllu`, and `blimp.jsonl`, four pairs of each paradigm. What
+needs a GPU is asked there. A second process, to which the GPU is hidden, works beside it on the hidden states that were
+kept: probes are many small products, which fifteen processes on one GPU make slower than sixteen cores do. Whatever is
+found is written at once to OUT.
 
-`python tests/support/over_time_trainings.py keep OUT FILE` makes `tests/fixtures/over_time.json` of what is there.
+`python tests/support/over_time_trainings.py keep FILE OUT ...` makes `tests/fixtures/over_time.json` of what is in these
+folders: a training with the same seed is the same, but for rounding.
 """
 
 from __future__ import annotations
@@ -17,19 +19,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import bertscope
 from bertscope.models.encoder import Encoder
 
-LIMITS = {"sst2": 10_000}
+LIMITS = {"sst2": 20_000}
 KEEP, TEXTS, TREES, MASKED = 12, 200, 600, 1500
 FORGOTTEN = (6, 7, 8, 9, 11)
 """The checkpoints of which it is asked what they forgot, beside the start, which is pocket itself."""
+BESIDE = ("cosine", "trees", "tags", "rsa")
+"""What is found in hidden states, by the second process."""
+ASKED = (*BESIDE, "forgotten", "attention", "score")
 _COLUMNS = ["quantity", "step", "layer", "value"]
 _QUICK = {"control": False, "random": False, "sentences": 0, "repeats": 100}
 Rows = Iterable[tuple[str, int, int, float]]
@@ -52,7 +58,7 @@ class Desk:
         self._last = now
 
 
-def train(name: str, seed: int, data: Path, out: Path) -> None:
+def train(name: str, seed: int, data: Path, out: Path, asked: Sequence[str]) -> None:
     desk = Desk(name, seed, out)
     limit = {"limit": LIMITS[name]} if name in LIMITS else {}
     task = bertscope.read_task(str(data / name), **limit)
@@ -72,49 +78,64 @@ def train(name: str, seed: int, data: Path, out: Path) -> None:
         desk.tell("train")
         models = {step: bertscope.load(folder / "model" / f"checkpoint-{step}") for step in steps}
         texts, trees = texts_and_trees(data)
-        for what, examples in (("texts", texts), ("trees", trees)):
+        read = {"texts": texts} | ({"trees": trees} if {"trees", "tags"} & {*asked} else {})
+        for what, examples in read.items():
             for step, model in models.items():
                 bertscope.hidden_states(model, examples, store=folder / what / str(step))
         desk.tell("states")
         beside = subprocess.Popen(
-            [sys.executable, __file__, "spaces", name, str(seed), str(data), str(out), place],
+            [sys.executable, __file__, "spaces", name, str(seed), str(data), str(out), place, *asked],
             env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
         )
         try:
-            desk.write("score", [("score", step, -1, score(model, task)) for step, model in models.items()])
-            desk.write("attention", attention(folder, texts))
-            desk.write("forgotten", forgotten(models, data))
+            if "forgotten" in asked:
+                desk.write("forgotten", forgotten(models, data))
+            if "attention" in asked:
+                desk.write("attention", attention(folder, texts))
+            if "score" in asked:
+                desk.write("score", [("score", step, -1, score(model, task)) for step, model in models.items()])
         finally:
             beside.wait()
 
 
-def spaces(name: str, seed: int, data: Path, out: Path, folder: Path) -> None:
+def spaces(name: str, seed: int, data: Path, out: Path, folder: Path, asked: Sequence[str]) -> None:
     """What is found in hidden states that were kept: the space, trees and parts of speech, by layer."""
     desk = Desk(name, seed, out)
     texts, trees = texts_and_trees(data)
 
     def kept(what: str) -> tuple[list[Any], dict[str, int]]:
-        steps = sorted(int(one.name) for one in (folder / what).iterdir())
+        steps = sorted(int(one.name) for one in (folder / what).glob("*"))
         stores = {step: bertscope.StatesStore.open(folder / what / str(step)) for step in steps}
         return list(stores.values()), {one.record.id: step for step, one in stores.items()}
 
     (states, step_of), (parsed, parsed_at) = kept("texts"), kept("trees")
-    # Intervals are over trainings: two groups of texts instead of twenty, and no rare words, which take the time.
-    layers = bertscope.geometry(states, texts, groups=2, least=40, sample=200).tables["layers"]
-    layers = layers[(layers["form"] == "as_it_is") & (layers["layer"] > 0)]
-    spread = layers[layers["measure"] == "baseline"]
-    desk.write("space", (("cosine", step_of[one.checkpoint], one.layer, one.value) for one in spread.itertuples()))
-    scores = bertscope.structure(parsed, trees, ranks=(32,), epochs=15, **_QUICK).tables["scores"]
-    probed = scores[(scores["arm"] == "probe") & (scores["metric"] == "uuas") & (scores["layer"] > 0)]
-    desk.write("trees", (("uuas", parsed_at[one.checkpoint], one.layer, one.value) for one in probed.itertuples()))
-    similar = bertscope.similarity(states, texts, grid=False, groups=2).tables["layers"]
-    same = similar[(similar["measure"] == "rsa") & (similar["layer"] == similar["other_layer"]) & similar["layer"]]
-    start = [("rsa", min(step_of.values()), layer, 1.0) for layer in sorted(set(same["layer"]))]
-    desk.write("rsa", [*start, *(("rsa", step_of[one.other], one.layer, one.value) for one in same.itertuples())])
-    linear = {"targets": ("pos",), "probes": ("linear",), "words": 2000, "code": False, "expected": False}
-    tags = bertscope.probe(parsed, trees, repeats=100, **linear).tables["probes"]
-    tags = tags[tags["layer"] > 0]
-    desk.write("tags", (("tags", parsed_at[one.checkpoint], one.layer, one.accuracy) for one in tags.itertuples()))
+    if "cosine" in asked:
+        desk.write("cosine", (
+            ("cosine", step_of[one.record.id], layer, mean_cosine(one.vectors(layer)))
+            for one in states for layer in one.layers if layer
+        ))  # fmt: skip
+    if "trees" in asked:
+        scores = bertscope.structure(parsed, trees, ranks=(32,), epochs=15, **_QUICK).tables["scores"]
+        probed = scores[(scores["arm"] == "probe") & (scores["metric"] == "uuas") & (scores["layer"] > 0)]
+        desk.write("trees", (("uuas", parsed_at[one.checkpoint], one.layer, one.value) for one in probed.itertuples()))
+    if "tags" in asked:
+        linear = {"targets": ("pos",), "probes": ("linear",), "words": 2000, "code": False, "expected": False}
+        tags = bertscope.probe(parsed, trees, repeats=100, **linear).tables["probes"]
+        tags = tags[tags["layer"] > 0]
+        desk.write("tags", (("tags", parsed_at[one.checkpoint], one.layer, one.accuracy) for one in tags.itertuples()))
+    if "rsa" in asked:
+        similar = bertscope.similarity(states, texts, grid=False, groups=2).tables["layers"]
+        same = similar[(similar["measure"] == "rsa") & (similar["layer"] == similar["other_layer"])]
+        same = same[same["layer"] > 0]
+        start = [("rsa", min(step_of.values()), layer, 1.0) for layer in sorted(set(same["layer"]))]
+        desk.write("rsa", [*start, *(("rsa", step_of[one.other], one.layer, one.value) for one in same.itertuples())])
+
+
+def mean_cosine(vectors: np.ndarray) -> float:
+    """The mean cosine of two different words: `geometry`'s baseline, without all that it measures besides."""
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    n = len(unit)
+    return float((np.square(unit.sum(0, dtype=np.float64)).sum() - n) / (n * (n - 1)))
 
 
 def texts_and_trees(data: Path) -> tuple[bertscope.Examples, bertscope.Examples]:
@@ -149,15 +170,16 @@ def forgotten(models: dict[int, Encoder], data: Path) -> Iterator[tuple[str, int
         yield name, one.step, -1, one.value
 
 
-def keep(folder: Path) -> dict[str, Any]:
-    """Of all trainings in a folder: steps, and means over layers."""
+def keep(folders: Sequence[Path]) -> dict[str, Any]:
+    """Of all trainings in these folders: steps, and means over layers."""
     lines: dict[str, Any] = {}
-    whole = pd.concat([pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))])
-    for (task, quantity, seed), some in whole.groupby(["task", "quantity", "seed"]):
+    paths = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
+    for (task, quantity, seed), some in pd.concat(map(pd.read_parquet, paths)).groupby(["task", "quantity", "seed"]):
         means = some.groupby("step")["value"].mean().sort_index()
         told = {"steps": means.index.tolist(), "values": means.round(6).tolist()}
         lines.setdefault(task, {}).setdefault(quantity, {})[str(seed)] = told
-    return {"runs": [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))], "lines": lines}
+    runs = {path.name: json.loads(path.read_text()) for folder in folders for path in sorted(folder.glob("*.json"))}
+    return {"runs": list(runs.values()), "lines": lines}
 
 
 _STARTED = time.time()
@@ -165,7 +187,8 @@ _STARTED = time.time()
 if __name__ == "__main__":
     command, *given = sys.argv[1:]
     if command == "keep":
-        Path(given[1]).write_text(json.dumps(keep(Path(given[0])), indent=0))
+        Path(given[0]).write_text(json.dumps(keep([Path(one) for one in given[1:]]), indent=0))
+    elif command == "train":
+        train(given[0], int(given[1]), Path(given[2]), Path(given[3]), given[4:] or ASKED)
     else:
-        task_name, number, *folders = given
-        {"train": train, "spaces": spaces}[command](task_name, int(number), *map(Path, folders))
+        spaces(given[0], int(given[1]), Path(given[2]), Path(given[3]), Path(given[4]), given[5:])
