@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from test_course import answer, number
 
 from bertscope.core.errors import UserError
 from bertscope.core.planning import planned
@@ -12,7 +13,6 @@ from bertscope.core.registry import find
 from bertscope.core.store import Store
 from bertscope.study.runner import run_steps
 from checkpoints import drifting, keep, moved
-from test_course import answer, number
 
 course, courses = find("course"), find("courses")
 STEPS = (0, 10, 20)
@@ -95,7 +95,9 @@ def test_a_pattern_over_trainings_asks_each_as_alone_and_sets_them_side_by_side(
     found = store.result(whole)
     values = [store.result(step).tables["lines"].query("key == 'divergence'")["value"].to_numpy() for step in alone]
     mean = found.tables["means"].query("key == 'divergence'")
-    assert mean["mean"].to_numpy() == pytest.approx(np.mean(values, 0)) and set(found.tables["lines"]["training"]) == {"0", "1"}
+    assert mean["mean"].to_numpy() == pytest.approx(np.mean(values, 0)) and set(
+        found.tables["lines"]["training"]
+    ) == {"0", "1"}
     how = ("--on", "demo/corpus", "--limit", 20, "--repeats", 100, "--store", tmp_path / "store")
     code, out, err = command("change", f"{tmp_path}/runs/*/checkpoint-*", *how)
     assert code == 0 and "trainings" in out, err

@@ -138,8 +138,8 @@ def test_steps_and_mistakes(_pocket, tiny, texts):
 
 @pytest.fixture(scope="module")
 def training(_pocket, tmp_path_factory):
-    """A small base with a masked-word head, and the folder of a training of it, as a Trainer leaves it: nothing but the
-    folders' names tells the steps."""
+    """A small base with a masked-word head, and the folder of a training of it, as a Trainer leaves it: nothing but
+    the folders' names tells the steps."""
     folder, task = tmp_path_factory.mktemp("forgetting"), make_task()
     config = BertConfig(
         vocab_size=8192, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,

@@ -190,7 +190,7 @@ def test_trained_for_real(pocket, tmp_path):
     checked = result.tables["check"].set_index("detector").loc["held_out"]
     assert checked["found"] >= 4 > 2 * checked["expected"]
     flipped, others = 12, 108
-    error = ((flipped + others + 1) / (12 * flipped * others)) ** 0.5  # of the area, where flipped rows are like others
+    error = ((flipped + others + 1) / (12 * flipped * others)) ** 0.5  # of the area by chance
     assert checked["auc"] > 0.5 + 3 * error
     assert result["never_learnt"].value <= 6
     assert len(list((tmp_path / "store" / "steps").glob("finetune-*"))) == 6

@@ -45,8 +45,8 @@ def plan(run: str):
 @pytest.mark.slow
 @pytest.mark.alone
 def test_a_killed_series_goes_on(tiny, tmp_path):
-    """Of three checkpoints each comes on the stage when its part is made ready (1 to 3), when it reads the window (4 to
-    6), and when its answer is made (7 to 9): it is killed while a model reads, and when one answer is stored."""
+    """Of three checkpoints each comes on the stage when its part is made ready (1 to 3), when it reads the window (4
+    to 6), and when its answer is made (7 to 9): it is killed while a model reads, and when one answer is stored."""
     run = str(drifting(tiny, tmp_path / "run", steps=(1, 2, 3)))
     store, alone, whole = Store(tmp_path / "killed"), Store(tmp_path / "alone"), plan(run)
     for moment, kept in ((2, 0), (5, 0), (8, 1)):

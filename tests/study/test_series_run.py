@@ -229,4 +229,3 @@ def test_a_series_in_shards_finds_the_same(tiny, tmp_path, name):
     assert one["line"].tolist() == other["line"].tolist()
     for column in ("value", "low", "high"):
         np.testing.assert_allclose(one[column], other[column], rtol=0, atol=1e-12)
-

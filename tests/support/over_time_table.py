@@ -68,7 +68,9 @@ def lines_of(
     """The steps at which a task's checkpoints were asked, and each quantity's lines [seed, checkpoint]."""
     found = {name: kept["lines"][task][name] for name in quantities if name in kept["lines"][task]}
     (steps,) = {tuple(one["steps"]) for lines in found.values() for one in lines.values()}
-    return np.array(steps), {name: np.array([one["values"] for one in lines.values()]) for name, lines in found.items()}
+    return np.array(steps), {
+        name: np.array([one["values"] for one in lines.values()]) for name, lines in found.items()
+    }
 
 
 def when(kept: dict[str, Any]) -> str:

@@ -1,14 +1,14 @@
 """The trainings of docs/findings/over-time.md, and what is found of each checkpoint, as tables.
 
 `python tests/support/over_time_trainings.py train TASK SEED DATA OUT` trains pocket with 12 checkpoints,
-logarithmically spaced, and asks all of `ASKED`, or what is named behind OUT; TASK is `sst2`, `mnli` or `ner`. DATA has a
-folder of each name, EWT's `ewt-dev.conllu` and `ewt-test.conllu`, and `blimp.jsonl`, four pairs of each paradigm. What
-needs a GPU is asked there. A second process, to which the GPU is hidden, works beside it on the hidden states that were
-kept: probes are many small products, which fifteen processes on one GPU make slower than sixteen cores do. Whatever is
-found is written at once to OUT.
+logarithmically spaced, and asks all of `ASKED`, or what is named behind OUT; TASK is `sst2`, `mnli` or `ner`. DATA
+has a folder of each name, EWT's `ewt-dev.conllu` and `ewt-test.conllu`, and `blimp.jsonl`, four pairs of each
+paradigm. What needs a GPU is asked there. A second process, to which the GPU is hidden, works beside it on the hidden
+states that were kept: probes are many small products, which fifteen processes on one GPU make slower than sixteen
+cores do. Whatever is found is written at once to OUT.
 
-`python tests/support/over_time_trainings.py keep FILE OUT ...` makes `tests/fixtures/over_time.json` of what is in these
-folders: a training with the same seed is the same, but for rounding.
+`python tests/support/over_time_trainings.py keep FILE OUT ...` makes `tests/fixtures/over_time.json` of what is in
+these folders: a training with the same seed is the same, but for rounding.
 """
 
 from __future__ import annotations
@@ -117,12 +117,16 @@ def spaces(name: str, seed: int, data: Path, out: Path, folder: Path, asked: Seq
     if "trees" in asked:
         scores = bertscope.structure(parsed, trees, ranks=(32,), epochs=15, **_QUICK).tables["scores"]
         probed = scores[(scores["arm"] == "probe") & (scores["metric"] == "uuas") & (scores["layer"] > 0)]
-        desk.write("trees", (("uuas", parsed_at[one.checkpoint], one.layer, one.value) for one in probed.itertuples()))
+        desk.write(
+            "trees", (("uuas", parsed_at[one.checkpoint], one.layer, one.value) for one in probed.itertuples())
+        )
     if "tags" in asked:
         linear = {"targets": ("pos",), "probes": ("linear",), "words": 2000, "code": False, "expected": False}
         tags = bertscope.probe(parsed, trees, repeats=100, **linear).tables["probes"]
         tags = tags[tags["layer"] > 0]
-        desk.write("tags", (("tags", parsed_at[one.checkpoint], one.layer, one.accuracy) for one in tags.itertuples()))
+        desk.write(
+            "tags", (("tags", parsed_at[one.checkpoint], one.layer, one.accuracy) for one in tags.itertuples())
+        )
     if "rsa" in asked:
         similar = bertscope.similarity(states, texts, grid=False, groups=2).tables["layers"]
         same = similar[(similar["measure"] == "rsa") & (similar["layer"] == similar["other_layer"])]
@@ -161,7 +165,11 @@ def forgotten(models: dict[int, Encoder], data: Path) -> Iterator[tuple[str, int
     texts = bertscope.read_examples(str(data / "ewt-dev.conllu"), limit=MASKED)
     asked = [list(models)[place] for place in FORGOTTEN]
     found = bertscope.forgetting(
-        ["pocket", *(models[step] for step in asked)], texts, pairs=str(data / "blimp.jsonl"), probes=False, repeats=100
+        ["pocket", *(models[step] for step in asked)],
+        texts,
+        pairs=str(data / "blimp.jsonl"),
+        probes=False,
+        repeats=100,
     ).tables["lines"]
     for one in found.itertuples():
         name = f"{one.quantity}_{one.way}"

@@ -44,7 +44,8 @@ def made(tiny, tmp_path):
         ]
         arguments = TrainingArguments(
             str(tmp_path / "trainer"), max_steps=steps, per_device_train_batch_size=4, learning_rate=1e-3,
-            logging_steps=2, save_strategy="no", report_to=[], disable_tqdm=True, seed=3, **{"use_cpu": True, **further},
+            logging_steps=2, save_strategy="no", report_to=[], disable_tqdm=True, seed=3,
+            **{"use_cpu": True, **further},
         )  # fmt: skip
         seen = Seen()
         return Trainer(model, arguments, train_dataset=rows, processing_class=tokenizer, callbacks=[seen]), seen
@@ -113,7 +114,8 @@ def in_low_precision(trainer):
 
 
 @pytest.mark.parametrize(
-    "mixed", ["like accelerate", pytest.param("bf16", marks=pytest.mark.skipif(DEVICE != "cuda", reason="needs a GPU"))]
+    "mixed",
+    ["like accelerate", pytest.param("bf16", marks=pytest.mark.skipif(DEVICE != "cuda", reason="needs a GPU"))],
 )
 def test_in_mixed_precision_answers_are_those_of_the_checkpoint(made, tmp_path, mixed):
     trainer, _ = made(**({"bf16": True, "use_cpu": False} if mixed == "bf16" else {}))

@@ -42,7 +42,11 @@ class Inputs:
         for numbered, value in step.inputs.items():
             name, dot, _ = numbered.partition(".")
             known = question.input(name)
-            one: Any = InTurn(partial(self._opening, known.kind, value)) if known.in_turn else self._opened(known.kind, value)
+            one: Any = (
+                InTurn(partial(self._opening, known.kind, value))
+                if known.in_turn
+                else self._opened(known.kind, value)
+            )
             if dot:
                 opened.setdefault(name, []).append(one)
             else:

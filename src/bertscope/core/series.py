@@ -13,8 +13,8 @@ End = Literal["first", "last"]
 
 @dataclass(frozen=True)
 class Series:
-    """Checkpoints of one training, in the order of their steps, or of several trainings at the same steps. It is given
-    wherever a model is."""
+    """Checkpoints of one training, in the order of their steps, or of several trainings at the same steps. It is
+    given wherever a model is."""
 
     steps: tuple[int, ...]
     """After how many steps of the training each was kept."""

@@ -169,8 +169,8 @@ def _side_by_side(trainings: Mapping[str, Sequence[tuple[int, Any]]], name: str)
         if other.steps != one.steps:
             lacks = sorted({*one.steps} ^ {*other.steps})
             raise UserError(
-                f"{first} and {parent} aren't trainings with the same steps (step {lacks[0]} is in one of them alone); "
-                "name one of them, or those whose checkpoints were kept at the same steps"
+                f"{first} and {parent} aren't trainings with the same steps (step {lacks[0]} is in one of them "
+                "alone); name one of them, or those whose checkpoints were kept at the same steps"
             )
     common = os.path.commonpath(each)
     named = tuple(Path(parent).relative_to(common).as_posix() for parent in each)

@@ -82,8 +82,8 @@ class Keeping:
             )
 
     def refuse_lost(self, done: int) -> None:
-        """Refuse to go on after so many steps where what was kept before isn't there any more. Who was killed while he
-        cleared up behind a training has it in the model already, from where it is put back."""
+        """Refuse to go on after so many steps where what was kept before isn't there any more. A training that was
+        killed while it cleared up has it in the model already, from where it is put back."""
         for step in [one for one in self.steps if one <= done]:
             folder = self._checkpoint.kept(step)
             if seal.flaw(folder, KIND):

@@ -203,8 +203,8 @@ def logged(result: Result) -> Iterator[tuple[str, float]]:
 @contextmanager
 def _unchanged(model: Any) -> Iterator[None]:
     """Whatever is asked inside the block: modes, gradients, what needs them, and all generators stay. Questions are
-    asked in full precision, as of the checkpoint: in mixed precision Trainer has put its own forward on the model, which
-    a copy of the model would take along, with the weights of this one."""
+    asked in full precision, as of the checkpoint: in mixed precision Trainer has put its own forward on the model,
+    which a copy of the model would take along, with the weights of this one."""
     mixed, plain = model.__dict__.get("forward"), model.__dict__.get("_original_forward")
     modes = [(module, module.training) for module in model.modules()]
     wanted = [(weights, weights.requires_grad, weights.grad) for weights in model.parameters()]

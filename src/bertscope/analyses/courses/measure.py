@@ -30,14 +30,16 @@ def measure(courses: Sequence[Result], config: CoursesConfig) -> Result:
 
 def _refuse_unlike(courses: Sequence[Result]) -> None:
     if other := next((one.question for one in courses if one.question != "course"), None):
-        raise UserError(f"trainings are compared by what `course` says of each, not by answers to {other}; name those")
+        raise UserError(f"trainings are compared by what `course` says of each, not by answers to {other}")
     if len(courses) < 2:
         raise UserError("one training has no spread over trainings; name two or more")
     asked = list(dict.fromkeys(one.subject["question"] for one in courses))
     if len(asked) > 1:
         raise UserError(f"these trainings were asked {' and '.join(asked)}; name answers to one question")
     if len({tuple(sorted(one.subject.items())) for one in courses}) > 1:
-        raise UserError("these trainings weren't asked of the same data, or of as many checkpoints; name those that were")
+        raise UserError(
+            "these trainings weren't asked of the same data and of as many checkpoints; name those that were"
+        )
     steps = {tuple(one.tables["checkpoints"]["step"]) for one in courses}
     if len(steps) > 1:
         raise UserError("these trainings have checkpoints at other steps; keep them at the same ones")

@@ -20,9 +20,10 @@ class CoursesConfig:
 
 courses = Question(
     __name__,
-    """Each training of one recipe is a series of checkpoints; what a question finds along each is set side by side, at
-    the same steps. The line over the steps is the mean over trainings, its band and the interval of the final change
-    are Student's, over trainings: what another seed would do. Beside it when each training got to where it ended.""",
+    """Each training of one recipe is a series of checkpoints; what a question finds along each is set side by side,
+    at the same steps. The line over the steps is the mean over trainings, its band and the interval of the final
+    change are Student's, over trainings: what another seed would do. Beside it when each training got to where it
+    ended.""",
     config=CoursesConfig,
     inputs={"courses": RESULTS},
     version=1,
@@ -37,8 +38,8 @@ courses = Question(
         "means": {"low, high": "ends of the 95% interval of the mean, over trainings"},
         "changes": {
             "low, high": "ends of the 95% interval of the mean change, over trainings",
-            "earliest, latest": "the first and the last step at which a training got to where it ended, of those that "
-            "are certain by themselves (their number: told)",
+            "earliest, latest": "the first and the last step at which a training got to where it ended, of those "
+            "that are certain by themselves (their number: told)",
         },
         "lines": {"low, high": "ends of the 95% interval within a training, over texts"},
     },
@@ -49,9 +50,7 @@ courses = Question(
 
 def over_trainings(found: Series, course: Callable[[Series], Step]) -> Step:
     """The step that sets several trainings side by side; `course` gives that which follows one."""
-    inputs: dict[str, Step | Root] = {
-        f"courses.{place}": course(one) for place, one in enumerate(found.each())
-    }
+    inputs: dict[str, Step | Root] = {f"courses.{place}": course(one) for place, one in enumerate(found.each())}
     return courses.step(inputs, CoursesConfig(found.trainings))
 
 

@@ -32,13 +32,18 @@ def courses_result(
     made = {key: record for one in courses for key, record in one.models.items()}
     known = [one.tables["checkpoints"].assign(training=name) for one, name in zip(courses, names, strict=True)]
     notes = [
-        f"intervals of means are over {n} trainings, not over texts; {len(changes)} numbers are each tested at 5% for a "
-        "change, not corrected for how many they are"
+        f"intervals of means are over {n} trainings, not over texts; {len(changes)} numbers are each tested at 5% "
+        "for a change, not corrected for how many they are"
     ]
     if left_out:
         notes.append(f"left out, since not every training has it: {', '.join(left_out[:6])}")
     return question.result(
-        tables={"means": means, "changes": changes, "lines": lines, "checkpoints": pd.concat(known, ignore_index=True)},
+        tables={
+            "means": means,
+            "changes": changes,
+            "lines": lines,
+            "checkpoints": pd.concat(known, ignore_index=True),
+        },
         headline=numbers,
         figures=[*_mean_figures(means), *_change_figure(changes), *_each_figure(lines)],
         models=made,
@@ -90,14 +95,15 @@ def sentence(result: Result) -> Statement | None:
     changes, steps = result.tables["changes"], result.tables["means"]["step"]
     certain = changes[changes["certain"]]
     told = (
-        f"From step {steps.min():,} to step {steps.max():,} of {result['trainings'].value:.0f} trainings, {len(certain)} of "
-        f"{len(changes)} numbers of {result.subject['question']} changed for certain, over trainings"
+        f"From step {steps.min():,} to step {steps.max():,} of {result['trainings'].value:.0f} trainings, "
+        f"{len(certain)} of {len(changes)} numbers of {result.subject['question']} changed for certain, over "
+        "trainings"
     )
     known = certain.dropna(subset=["earliest"]).sort_values(["latest", "earliest"], kind="stable")
     if len(known):
         row = known.iloc[0]
         told += (
-            f"; first {row['line']}, which got to where it ended at step {row['earliest']:,} to {row['latest']:,} in the "
-            f"{row['told']} trainings where that is certain"
+            f"; first {row['line']}, which got to where it ended at step {row['earliest']:,} to {row['latest']:,} in "
+            f"the {row['told']} trainings where that is certain"
         )
     return Statement(f"{told}.", float(len(certain)), lambda count: f"{count:.0f}")

@@ -29,7 +29,7 @@ class ForgettingConfig:
     """What is asked of each checkpoint."""
 
     steps: tuple[int, ...] = ()
-    """After how many steps of the training each checkpoint was kept. By default as a series says, or they themselves."""
+    """After how many steps of the training each checkpoint was kept. By default as a series says, or they do."""
     probes: bool = True
     """Whether trees and parts of speech are probed, too, where the texts have them: most of the time goes there."""
     rank: int = 32
@@ -50,11 +50,11 @@ class ForgettingConfig:
 forgetting = Question(
     __name__,
     """The first model is the base, with its masked-word head; the others are checkpoints of a fine-tuning of it, in
-    their order, or a series of them, through which the texts go once. Each guesses masked words of the texts by the base's head: as it is, where coordinates that drifted
-    count as lost, too, and after an affine map of its last states to the base's, fitted on other texts. Only what is
-    lost in spite of the map is forgotten. Beside it minimal pairs in the same two ways (`--pairs`), what probes find
-    of trees and parts of speech where the texts have them, and the score of the task that is learnt (`--task`): one
-    figure over the steps.""",
+    their order, or a series of them, through which the texts go once. Each guesses masked words of the texts by the
+    base's head: as it is, where coordinates that drifted count as lost, too, and after an affine map of its last
+    states to the base's, fitted on other texts. Only what is lost in spite of the map is forgotten. Beside it minimal
+    pairs in the same two ways (`--pairs`), what probes find of trees and parts of speech where the texts have them,
+    and the score of the task that is learnt (`--task`): one figure over the steps.""",
     config=ForgettingConfig,
     inputs={"models": replace(MODELS, in_turn=True), "examples": EXAMPLES},
     optional={
