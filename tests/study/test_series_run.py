@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -117,6 +118,35 @@ def test_many_checkpoints_in_one_reading_find_what_each_finds_alone(tiny, tmp_pa
             np.testing.assert_array_equal(mine.draws, its.draws)
     provenance = together.result(next(iter(made.values()))).provenance
     assert len(provenance["one_pass_with"]) == len(made) - 1
+
+
+SMALL = {
+    "ablate": {"units": ("layer",)}, "errors": {"neighbours": 0, "words": False, "permutations": 99},
+    "probe": {"targets": ("pos",), "probes": ("linear",), "words": 60, "code": False, "expected": False},
+    "structure": {"ranks": (4,), "control": False, "random": False, "sentences": 0, "epochs": 2},
+    "graft": {"units": ("layer",), "steps": 2, "permutations": 99}, "geometry": {"groups": 2}, "similarity": {"groups": 2},
+}  # fmt: skip
+
+
+@on_cpu
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [name for name in ASKED if name not in ("patterns", "change", "features", "relations")]
+)
+def test_the_others_find_of_a_series_what_they_find_of_each_alone(tiny, tmp_path, name):
+    """Each with a store of its own, so that nothing is shared."""
+    folder, question = drifting(tiny, tmp_path / "run", steps=(1, 2)), find(name)
+    known = {one.name for one in fields(question.config)}
+    settings = {key: value for key, value in (QUICK | SMALL.get(name, {})).items() if key in known}
+    whole, together = plan(name, str(folder), limit=60, **settings), Store(tmp_path / "together")
+    run_steps([whole], together)
+    for place, step in enumerate(whole.before()):
+        alone = Store(tmp_path / str(place))
+        run_steps([step], alone)
+        one, other = together.result(step), alone.result(step)
+        assert one.equals(other), step.id
+        for mine, its in zip(one.headline, other.headline, strict=True):
+            np.testing.assert_array_equal(mine.draws, its.draws)
 
 
 @pytest.mark.slow

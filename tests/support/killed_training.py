@@ -27,5 +27,5 @@ def start(base: Path, out: Path) -> BaseProcess:
 def train(base: str, out: str) -> None:
     from bertscope import FinetuneConfig, finetune, load, read_task
 
-    config = FinetuneConfig(epochs=6, learning_rate=1e-3, batch_size=16, weight_decay=0.01, keep=4)
-    finetune(load(base, device="cpu"), read_task("demo/sentiment", limit=240), config, out=out)
+    config = FinetuneConfig(epochs=4, learning_rate=1e-3, batch_size=16, weight_decay=0.01, keep=4)
+    finetune(load(base, device="cpu"), read_task("demo/sentiment", limit=120), config, out=out)

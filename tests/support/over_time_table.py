@@ -13,8 +13,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from bertscope.core.figure import Figure
 from bertscope.core.intervals import student_interval
+from bertscope.report.charts import pictures
 from doc_pages import HERE
 
 PAGE, KEPT = HERE / "docs" / "findings" / "over-time.md", HERE / "tests" / "fixtures" / "over_time.json"
@@ -67,7 +70,7 @@ def lines_of(
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """The steps at which a task's checkpoints were asked, and each quantity's lines [seed, checkpoint]."""
     found = {name: kept["lines"][task][name] for name in quantities if name in kept["lines"][task]}
-    (steps,) = {tuple(one["steps"]) for lines in found.values() for one in lines.values()}
+    (steps,) = {tuple(one["steps"]) for lines in found.values() for one in lines.values()} or {()}
     return np.array(steps), {
         name: np.array([one["values"] for one in lines.values()]) for name, lines in found.items()
     }
@@ -157,6 +160,43 @@ def forgotten(kept: dict[str, Any]) -> str:
     return "\n".join(rows)
 
 
+def ways(kept: dict[str, Any]) -> pd.DataFrame:
+    """Each quantity's share of its final change at each step, where that change is certain, over seeds."""
+    rows = []
+    for task, name in TASKS.items():
+        steps, lines = lines_of(kept, task)
+        for quantity, values in lines.items():
+            if is_certain(values):
+                shares = (values - values[:, :1]) / (values[:, -1:] - values[:, :1])
+                rows += [(name, _SHORT[quantity], step + 1, *over_seeds(one)) for step, one in zip(steps, shares.T, strict=True)]
+    return pd.DataFrame(rows, columns=["task", "what", "step", "share", "low", "high"])
+
+
+def what_is_lost(kept: dict[str, Any]) -> pd.DataFrame:
+    """Score, trees, masked words and pairs as they are at the steps at which it was asked what is forgotten."""
+    rows = []
+    for task, name in TASKS.items():
+        asked, lines = lines_of(kept, task, FORGOTTEN)
+        steps, others = lines_of(kept, task, ("score", "uuas"))
+        told = {FORGOTTEN[key]: values for key, values in lines.items()}
+        told |= {QUANTITIES[key]: values[:, np.isin(steps, asked)] for key, values in others.items()}
+        for what, values in told.items():
+            rows += [(name, what, step + 1, *over_seeds(one)) for step, one in zip(asked, values.T, strict=True)]
+    return pd.DataFrame(rows, columns=["task", "what", "step", "value", "low", "high"])
+
+
+def draw(kept: dict[str, Any]) -> dict[str, bytes]:
+    """The page's pictures, by their names."""
+    same: dict[str, Any] = {"x": "step", "low": "low", "high": "high", "color": "what", "facet": "task", "log_x": True}
+    labels = {"step": "steps + 1", "what": "", "task": "", "share": "share of the final change", "value": ""}
+    found = {
+        "over-time": (Figure("lines", "ways", y="share", title="When each moves", caption="", labels=labels, key="ways", **same), ways),
+        "over-time-lost": (Figure("lines", "lost", y="value", title="What is learnt and what is lost", caption="", labels=labels,
+                                  key="lost", **same), what_is_lost),
+    }  # fmt: skip
+    return {f"{name}.png": pictures(figure, table(kept), ["png"])["png"] for name, (figure, table) in found.items()}
+
+
 def written(page: str, kept: dict[str, Any]) -> str:
     for name, table in (
         ("when", when(kept)),
@@ -172,4 +212,7 @@ def written(page: str, kept: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), json.loads(KEPT.read_text())), encoding="utf-8")
+    stored = json.loads(KEPT.read_text())
+    for name, picture in draw(stored).items():
+        (PAGE.parent / name).write_bytes(picture)
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), stored), encoding="utf-8")

@@ -179,13 +179,14 @@ def forgotten(models: dict[int, Encoder], data: Path) -> Iterator[tuple[str, int
 
 
 def keep(folders: Sequence[Path]) -> dict[str, Any]:
-    """Of all trainings in these folders: steps, and means over layers."""
+    """Of all trainings in these folders: steps, and means over layers; of what is in several, the last's."""
     lines: dict[str, Any] = {}
-    paths = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
-    for (task, quantity, seed), some in pd.concat(map(pd.read_parquet, paths)).groupby(["task", "quantity", "seed"]):
-        means = some.groupby("step")["value"].mean().sort_index()
-        told = {"steps": means.index.tolist(), "values": means.round(6).tolist()}
-        lines.setdefault(task, {}).setdefault(quantity, {})[str(seed)] = told
+    for folder in folders:
+        whole = pd.concat(map(pd.read_parquet, sorted(folder.glob("*.parquet"))))
+        for (task, quantity, seed), some in whole.groupby(["task", "quantity", "seed"]):
+            means = some.groupby("step")["value"].mean().sort_index()
+            told = {"steps": means.index.tolist(), "values": means.round(6).tolist()}
+            lines.setdefault(task, {}).setdefault(quantity, {})[str(seed)] = told
     runs = {path.name: json.loads(path.read_text()) for folder in folders for path in sorted(folder.glob("*.json"))}
     return {"runs": list(runs.values()), "lines": lines}
 
