@@ -168,7 +168,10 @@ def ways(kept: dict[str, Any]) -> pd.DataFrame:
         for quantity, values in lines.items():
             if is_certain(values):
                 shares = (values - values[:, :1]) / (values[:, -1:] - values[:, :1])
-                rows += [(name, _SHORT[quantity], step + 1, *over_seeds(one)) for step, one in zip(steps, shares.T, strict=True)]
+                rows += [
+                    (name, _SHORT[quantity], step + 1, *over_seeds(one))
+                    for step, one in zip(steps, shares.T, strict=True)
+                ]
     return pd.DataFrame(rows, columns=["task", "what", "step", "share", "low", "high"])
 
 
@@ -187,7 +190,14 @@ def what_is_lost(kept: dict[str, Any]) -> pd.DataFrame:
 
 def draw(kept: dict[str, Any]) -> dict[str, bytes]:
     """The page's pictures, by their names."""
-    same: dict[str, Any] = {"x": "step", "low": "low", "high": "high", "color": "what", "facet": "task", "log_x": True}
+    same: dict[str, Any] = {
+        "x": "step",
+        "low": "low",
+        "high": "high",
+        "color": "what",
+        "facet": "task",
+        "log_x": True,
+    }
     labels = {"step": "steps + 1", "what": "", "task": "", "share": "share of the final change", "value": ""}
     found = {
         "over-time": (Figure("lines", "ways", y="share", title="When each moves", caption="", labels=labels, key="ways", **same), ways),
