@@ -124,7 +124,8 @@ SMALL = {
     "ablate": {"units": ("layer",)}, "errors": {"neighbours": 0, "words": False, "permutations": 99},
     "probe": {"targets": ("pos",), "probes": ("linear",), "words": 60, "code": False, "expected": False},
     "structure": {"ranks": (4,), "control": False, "random": False, "sentences": 0, "epochs": 2},
-    "graft": {"units": ("layer",), "steps": 2, "permutations": 99}, "geometry": {"groups": 2}, "similarity": {"groups": 2},
+    "graft": {"units": ("layer",), "steps": 2, "permutations": 99},
+    "geometry": {"groups": 2}, "similarity": {"groups": 2},
 }  # fmt: skip
 
 

@@ -190,21 +190,15 @@ def what_is_lost(kept: dict[str, Any]) -> pd.DataFrame:
 
 def draw(kept: dict[str, Any]) -> dict[str, bytes]:
     """The page's pictures, by their names."""
-    same: dict[str, Any] = {
-        "x": "step",
-        "low": "low",
-        "high": "high",
-        "color": "what",
-        "facet": "task",
-        "log_x": True,
-    }
     labels = {"step": "steps + 1", "what": "", "task": "", "share": "share of the final change", "value": ""}
-    found = {
-        "over-time": (Figure("lines", "ways", y="share", title="When each moves", caption="", labels=labels, key="ways", **same), ways),
-        "over-time-lost": (Figure("lines", "lost", y="value", title="What is learnt and what is lost", caption="", labels=labels,
-                                  key="lost", **same), what_is_lost),
+    same: dict[str, Any] = {
+        "kind": "lines", "x": "step", "low": "low", "high": "high", "color": "what", "facet": "task", "log_x": True,
+        "caption": "", "labels": labels,
     }  # fmt: skip
-    return {f"{name}.png": pictures(figure, table(kept), ["png"])["png"] for name, (figure, table) in found.items()}
+    moves = Figure(table="ways", y="share", title="When each moves", key="ways", **same)
+    lost = Figure(table="lost", y="value", title="What is learnt and what is lost", key="lost", **same)
+    drawn = {"over-time": (moves, ways(kept)), "over-time-lost": (lost, what_is_lost(kept))}
+    return {f"{name}.png": pictures(figure, table, ["png"])["png"] for name, (figure, table) in drawn.items()}
 
 
 def written(page: str, kept: dict[str, Any]) -> str:
