@@ -186,13 +186,15 @@ def test_a_series_is_asked_at_once_in_the_memory_of_two(training, opened, tmp_pa
     pairs = {"pairs": str(file)}
     whole = forgetting([str(base), f"{run}/checkpoint-*"], texts, **QUICK, **pairs, store=tmp_path / "store")
     assert opened[0] < 2.1, "all four would be more"
-    table = whole.tables["lines"]
+    table, maps = whole.tables["lines"], whole.tables["maps"]
+    assert maps["explained"].nunique() == 3, "each has its own states"
     assert sorted(set(table["step"])) == [0, 5, 9] and not any("counted" in note for note in whole.notes)
     for named in ([str(base), str(run)], [str(base), bertscope.series(run)]):
         assert forgetting(named, texts, **how, **pairs).tables["lines"].equals(table)
     for step in (0, 5, 9):
         alone = forgetting([str(base), str(run / f"checkpoint-{step}")], texts, steps=(step,), **QUICK, **pairs)
         assert alone.tables["lines"].equals(table[table["step"] == step].reset_index(drop=True)), step
+        assert alone.tables["maps"].equals(maps[maps["step"] == step].reset_index(drop=True)), "of its own states"
     held = [load(str(base)), *(load(str(run / f"checkpoint-{step}")) for step in (0, 5, 9))]
     before = [one.fingerprint for one in held]
     assert forgetting(held, texts, steps=(0, 5, 9), **QUICK, **pairs).tables["lines"].equals(table)
