@@ -805,9 +805,10 @@ def courses(
 ) -> Result:
     """Does it come about alike in every training?
 
-    Each training of one recipe is a series of checkpoints; what a question finds along each is set side by side, at
-    the same steps. The line over the steps is the mean over trainings, its band and the interval of the final change
-    are Student's, over trainings: what another seed would do. Beside it when each training got to where it ended.
+    Each training of one recipe is a series of checkpoints; what a question finds along each is set side by side,
+    at the same steps. The line over the steps is the mean over trainings, its band and the interval of the final
+    change are Student's, over trainings: what another seed would do. Beside it when each training got to where it
+    ended.
 
     Args:
         names: By default their numbers, 1, 2 ...
@@ -1239,16 +1240,16 @@ def forgetting(
     """What does fine-tuning forget on its way?
 
     The first model is the base, with its masked-word head; the others are checkpoints of a fine-tuning of it, in
-    their order, or a series of them, through which the texts go once. Each guesses masked words of the texts by the base's head: as it is, where coordinates that drifted
-    count as lost, too, and after an affine map of its last states to the base's, fitted on other texts. Only what is
-    lost in spite of the map is forgotten. Beside it minimal pairs in the same two ways (`--pairs`), what probes find
-    of trees and parts of speech where the texts have them, and the score of the task that is learnt (`--task`): one
-    figure over the steps.
+    their order, or a series of them, through which the texts go once. Each guesses masked words of the texts by the
+    base's head: as it is, where coordinates that drifted count as lost, too, and after an affine map of its last
+    states to the base's, fitted on other texts. Only what is lost in spite of the map is forgotten. Beside it minimal
+    pairs in the same two ways (`--pairs`), what probes find of trees and parts of speech where the texts have them,
+    and the score of the task that is learnt (`--task`): one figure over the steps.
 
     Args:
         pairs: Minimal pairs to be told apart: demo/minimal, a file, BLiMP.
         task: The task that is learnt: its score beside what is forgotten.
-        steps: After how many steps of the training each checkpoint was kept. By default as a series says, or they themselves.
+        steps: After how many steps of the training each checkpoint was kept. By default as a series says, or they do.
         probes: Whether trees and parts of speech are probed, too, where the texts have them: most of the time goes there.
         rank: Of the probe of trees.
         words: Words that the probe of parts of speech is trained on, at most, and as many to test.
