@@ -42,6 +42,7 @@ _PUBLIC = {
     "bertscope.analyses.circuit.question": "circuit CircuitConfig",
     "bertscope.analyses.erase.question": "erase EraseConfig",
     "bertscope.analyses.course.question": "course CourseConfig",
+    "bertscope.analyses.courses.question": "courses CoursesConfig",
     "bertscope.analyses.errors.question": "errors ErrorsConfig",
     "bertscope.analyses.explain.question": "explain ExplainConfig",
     "bertscope.analyses.features.question": "features FeaturesConfig",

@@ -13,6 +13,7 @@ from bertscope.analyses.change.question import ChangeConfig as ChangeConfig
 from bertscope.analyses.check.question import CheckConfig as CheckConfig
 from bertscope.analyses.circuit.question import CircuitConfig as CircuitConfig
 from bertscope.analyses.course.question import CourseConfig as CourseConfig
+from bertscope.analyses.courses.question import CoursesConfig as CoursesConfig
 from bertscope.analyses.erase.question import EraseConfig as EraseConfig
 from bertscope.analyses.errors.question import ErrorsConfig as ErrorsConfig
 from bertscope.analyses.explain.question import ExplainConfig as ExplainConfig
@@ -795,6 +796,25 @@ def course(
         store: The store in which the answer is looked for, and kept.
     """
 
+def courses(
+    courses: ResultLike | Sequence[ResultLike],
+    config: CoursesConfig | None = None,
+    *,
+    names: str | Sequence[str] = (),
+    store: StoreLike | None = None,
+) -> Result:
+    """Does it come about alike in every training?
+
+    Each training of one recipe is a series of checkpoints; what a question finds along each is set side by side,
+    at the same steps. The line over the steps is the mean over trainings, its band and the interval of the final
+    change are Student's, over trainings: what another seed would do. Beside it when each training got to where it
+    ended.
+
+    Args:
+        names: By default their numbers, 1, 2 ...
+        store: The store in which the answer is looked for, and kept.
+    """
+
 def erase(
     model: ModelLike,
     examples: DataLike,
@@ -1192,6 +1212,7 @@ def forgetting(
     *,
     pairs: PairsLike | None = None,
     task: DataLike | None = None,
+    steps: int | Sequence[int] = (),
     probes: bool = True,
     rank: int = 32,
     words: int = 2000,
@@ -1219,15 +1240,16 @@ def forgetting(
     """What does fine-tuning forget on its way?
 
     The first model is the base, with its masked-word head; the others are checkpoints of a fine-tuning of it, in
-    their order. Each guesses masked words of the texts by the base's head: as it is, where coordinates that drifted
-    count as lost, too, and after an affine map of its last states to the base's, fitted on other texts. Only what is
-    lost in spite of the map is forgotten. Beside it minimal pairs in the same two ways (`--pairs`), what probes find
-    of trees and parts of speech where the texts have them, and the score of the task that is learnt (`--task`): one
-    figure over the steps.
+    their order, or a series of them, through which the texts go once. Each guesses masked words of the texts by the
+    base's head: as it is, where coordinates that drifted count as lost, too, and after an affine map of its last
+    states to the base's, fitted on other texts. Only what is lost in spite of the map is forgotten. Beside it minimal
+    pairs in the same two ways (`--pairs`), what probes find of trees and parts of speech where the texts have them,
+    and the score of the task that is learnt (`--task`): one figure over the steps.
 
     Args:
         pairs: Minimal pairs to be told apart: demo/minimal, a file, BLiMP.
         task: The task that is learnt: its score beside what is forgotten.
+        steps: After how many steps of the training each checkpoint was kept. By default as a series says, or they do.
         probes: Whether trees and parts of speech are probed, too, where the texts have them: most of the time goes there.
         rank: Of the probe of trees.
         words: Words that the probe of parts of speech is trained on, at most, and as many to test.

@@ -12,6 +12,7 @@ from bertscope.core.registry import Entry, Kind, fill
 _ENTRIES = (
     Entry("bertscope.study.claims", "Which of the papers' claims hold here?", "stored"),
     Entry("bertscope.analyses.course", "How did it come about?", "stored"),
+    Entry("bertscope.analyses.courses", "Does it come about alike in every training?", "stored"),
     Entry("bertscope.experiments.scratch", "What does pretraining give?", "training"),
     Entry("bertscope.experiments.truncate", "Are the top layers needed?", "training"),
     Entry("bertscope.experiments.freeze", "Which layers need training?", "training"),
@@ -111,6 +112,7 @@ fill(
         "bring_together": "bertscope.models.one_place:bring_together",
         "chart": "bertscope.report.charts:chart",
         "over_series": "bertscope.analyses.course.question:over_series",
+        "over_trainings": "bertscope.analyses.courses.question:over_trainings",
         "reading_options": "bertscope.data.options:DataOptions",
         "refuse_unlike": "bertscope.models.series:refuse_unlike",
         "second_corpus": "bertscope.data.corpus:options_of_second",

@@ -15,21 +15,10 @@ from bertscope.core.result import Result
 from bertscope.core.store import Store
 from checkpoints import STEPS, jumping
 from device import on_cpu
+from made_up_answers import answer, number
 from toy import task_of
 
 course = find("course")
-
-
-def number(key: str, value: float, sure: bool = True, n: int = 50, **of: str) -> Number:
-    noise = 0.001 * np.random.default_rng(0).standard_normal(100)
-    draws = np.append(value, value + noise * (1 + value)) if sure else None
-    return Number(key, value, value - 0.01, value + 0.01, n, "share", of=of, draws=draws)
-
-
-def answer(place: int, *numbers: Number, question: str = "errors", **more) -> Result:
-    record = ModelRecord(f"model{place}", f"model {place}", source=f"/run/checkpoint-{10 * place}")
-    about = {"models": {record.id: record}, "subject": {"task": "reviews"}} | more
-    return find(question).result(headline=list(numbers), **about)
 
 
 def onsets(result: Result) -> dict[str, tuple]:

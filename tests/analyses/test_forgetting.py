@@ -6,16 +6,22 @@ from dataclasses import replace
 
 import pytest
 import torch
+from transformers import BertConfig, BertForMaskedLM
 
+import bertscope
+from bertscope.analyses.forgetting import measure as measured
 from bertscope.analyses.forgetting.measure import steps_of
 from bertscope.analyses.forgetting.question import forgetting
 from bertscope.core.errors import UserError
 from bertscope.core.model_record import Origin
 from bertscope.data.corpus import read_examples
 from bertscope.data.minimal import read_pairs
+from bertscope.models.cast import Cast
 from bertscope.models.encoder import Encoder
+from bertscope.models.load import load
 from bertscope.models.new_task_head import bare
 from bertscope.training.task_kinds import with_task_head
+from device import DEVICE
 from short_training import make_task
 
 QUICK = {"probes": False, "repeats": 100}
@@ -113,8 +119,11 @@ def test_everything_in_one_figure(_pocket, texts):
 
 def test_steps_and_mistakes(_pocket, tiny, texts):
     one, other = checkpoint(_pocket, 3), checkpoint(_pocket, 8)
-    assert steps_of([one, other]) == [3, 8]
-    assert steps_of([one, one]) == [1, 2]
+    known = [one.record, other.record]
+    assert steps_of(known) == [3, 8] and steps_of(known, (1, 7)) == [1, 7]
+    assert steps_of(known[:1] * 2) == [1, 2]
+    with pytest.raises(UserError, match="there are 1 steps for 2 checkpoints; give a step for each"):
+        forgetting([_pocket, one, other], texts, steps=(4,), **QUICK)
     with pytest.raises(UserError, match="aren't in the order of their steps; name the earliest first"):
         forgetting([_pocket, other, one], texts, **QUICK)
     with pytest.raises(UserError, match="name the base first, then the checkpoints"):
@@ -125,3 +134,79 @@ def test_steps_and_mistakes(_pocket, tiny, texts):
         forgetting([_pocket, tiny], texts, **QUICK)
     with pytest.raises(UserError, match="9 texts are too few for an affine map; give 10 or more"):
         forgetting([_pocket, one], texts.take(range(9)), **QUICK)
+
+
+@pytest.fixture(scope="module")
+def training(_pocket, tmp_path_factory):
+    """A small base with a masked-word head, and the folder of a training of it, as a Trainer leaves it: nothing but
+    the folders' names tells the steps."""
+    folder, task = tmp_path_factory.mktemp("forgetting"), make_task()
+    config = BertConfig(
+        vocab_size=8192, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
+        max_position_embeddings=64, initializer_range=0.3,
+    )  # fmt: skip
+    torch.manual_seed(7)
+    base = load(BertForMaskedLM(config).eval().to(DEVICE), tokenizer=_pocket.tokenizer)
+    base.save(folder / "base")
+    run = folder / "run"
+    for step, change in ((0, None), (5, drift), (9, lose)):
+        made = with_task_head(base, task, init="pretrained", seed=0, name=f"s{step}")
+        with torch.no_grad():
+            if change is not None:
+                change(made.model.base_model)
+        made.save(run / f"checkpoint-{step}")
+    return folder / "base", run
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The most weights that were in memory at once, in models, whenever one was asked for its states."""
+    most = [0.0]
+    real = measured._states
+
+    def counting(model, some):
+        seen = {weight.data_ptr(): weight.numel() for one in casts for each in one.members
+                for weight in each.encoder.model.parameters() if weight.numel()}  # fmt: skip
+        most[0] = max(most[0], sum(seen.values()) / sum(weight.numel() for weight in model.model.parameters()))
+        return real(model, some)
+
+    casts = []
+    monkeypatch.setattr(measured, "_states", counting)
+    monkeypatch.setattr(measured, "Cast", lambda *args: casts.append(Cast(*args)) or casts[-1])
+    return most
+
+
+def test_a_series_is_asked_at_once_in_the_memory_of_two(training, opened, tmp_path):
+    base, run = training
+    texts, how = read_examples("demo/corpus", limit=60), {"store": tmp_path / "store", **QUICK}
+    few = read_pairs("demo/minimal", limit=15)
+    rows = zip(few.clean.text, few.corrupted.text, few.phenomenon, strict=True)
+    file = tmp_path / "pairs.tsv"
+    file.write_text("good\tbad\tphenomenon\n" + "".join("\t".join(row) + "\n" for row in rows))
+    pairs = {"pairs": str(file)}
+    whole = forgetting([str(base), f"{run}/checkpoint-*"], texts, **QUICK, **pairs, store=tmp_path / "store")
+    assert opened[0] < 2.1, "all four would be more"
+    table, maps = whole.tables["lines"], whole.tables["maps"]
+    assert maps["explained"].nunique() == 3, "each has its own states"
+    assert sorted(set(table["step"])) == [0, 5, 9] and not any("counted" in note for note in whole.notes)
+    for named in ([str(base), str(run)], [str(base), bertscope.series(run)]):
+        assert forgetting(named, texts, **how, **pairs).tables["lines"].equals(table)
+    for step in (0, 5, 9):
+        alone = forgetting([str(base), str(run / f"checkpoint-{step}")], texts, steps=(step,), **QUICK, **pairs)
+        assert alone.tables["lines"].equals(table[table["step"] == step].reset_index(drop=True)), step
+        assert alone.tables["maps"].equals(maps[maps["step"] == step].reset_index(drop=True)), "of its own states"
+    held = [load(str(base)), *(load(str(run / f"checkpoint-{step}")) for step in (0, 5, 9))]
+    before = [one.fingerprint for one in held]
+    assert forgetting(held, texts, steps=(0, 5, 9), **QUICK, **pairs).tables["lines"].equals(table)
+    assert before == [one.fingerprint for one in held], "a user's models stay as they are"
+
+
+def test_the_command_line_takes_a_series(training, command):
+    base, run = training
+    how = ("--on", "demo/corpus", "--limit", 40, "--repeats", 100, "--no-probes")
+    code, out, err = command("forgetting", base, f"{run}/checkpoint-*", *how)
+    assert code == 0 and "masked pieces lost in spite of an affine map" in out, err
+    code, _, err = command("forgetting", base, run, run, *how)
+    assert code == 2 and "forgetting of a series takes one model before it, its base" in err
+    code, _, err = command("forgetting", run, *how)
+    assert code == 2 and "doesn't guess masked words" in err

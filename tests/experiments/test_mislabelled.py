@@ -188,6 +188,9 @@ def test_trained_for_real(pocket, tmp_path):
     base = pocket.save(tmp_path / "base")
     result = mislabelled(str(base), make_task(), folds=2, flip=0.1, learning_rate=5e-4, store=tmp_path / "store")
     checked = result.tables["check"].set_index("detector").loc["held_out"]
-    assert checked["found"] >= 4 > 2 * checked["expected"] and checked["auc"] > 0.8
+    assert checked["found"] >= 4 > 2 * checked["expected"]
+    flipped, others = 12, 108
+    error = ((flipped + others + 1) / (12 * flipped * others)) ** 0.5  # of the area by chance
+    assert checked["auc"] > 0.5 + 3 * error
     assert result["never_learnt"].value <= 6
     assert len(list((tmp_path / "store" / "steps").glob("finetune-*"))) == 6

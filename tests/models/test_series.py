@@ -64,6 +64,28 @@ def test_the_first_of_a_list_may_be_what_the_training_began_with(run):
     assert series({7: "pocket", 3: "other"}).checkpoints == ("other", "pocket")
 
 
+def test_several_trainings_are_told_apart_by_their_folders(run, tmp_path):
+    shutil.copytree(run, tmp_path / "again")
+    for given in (f"{tmp_path}/*/checkpoint-*", f"{run},{tmp_path}/again", f"{tmp_path}/*/*"):
+        found = as_series(given)
+        assert found.steps == (5, 40, 100) and sorted(found.trainings) == ["again", "run"] and len([*found]) == 6
+        one, other = found.each()
+        assert (one.steps, one.trainings) == ((5, 40, 100), ()) and "3 checkpoints of each of 2 train" in repr(found)
+        assert {str(each).split("/")[-2] for each in one} | {str(each).split("/")[-2] for each in other} == {
+            "again",
+            "run",
+        }
+    both = series(["pocket", run, tmp_path / "again"])
+    assert [(one.steps, one.checkpoints[0]) for one in both.each()] == [((0, 5, 40, 100), "pocket")] * 2
+    shutil.rmtree(tmp_path / "again" / "checkpoint-40")
+    with pytest.raises(UserError, match=r"with the same steps \(step 40 is in one of them alone\); name"):
+        series(f"{tmp_path}/*/checkpoint-*")
+    (tmp_path / "again" / "checkpoint-100").rename(tmp_path / "again" / "checkpoint-41")
+    (tmp_path / "again" / "checkpoint-5").rename(tmp_path / "again" / "checkpoint-6")
+    with pytest.raises(UserError, match="aren't trainings with the same steps"):
+        series(f"{tmp_path}/*/checkpoint-*")  # no step of theirs is the same: not one training for that
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from bertscope.study.file import read_study
 from bertscope.study.runner import run_steps
 from checkpoints import STEPS, drifting, jumping
 from device import on_cpu
+from long_corpora import text_file
 
 ASKED = (
     "patterns", "change", "features", "relations", "geometry", "similarity", "ablate", "importance", "probe",
@@ -43,7 +45,9 @@ def plan(name: str, *named, limit: int = 40, **settings):
 
 
 def test_these_can_be_asked_of_a_series():
-    assert sorted(ASKED) == sorted(name for name in QUESTIONS if find(name).over_steps)
+    over = {name: find(name).over_steps for name in QUESTIONS if find(name).over_steps}
+    assert sorted(ASKED) == sorted(name for name in over if not over[name].at_once)
+    assert [name for name in over if over[name].at_once] == ["forgetting"], "tests/analyses/test_forgetting.py has it"
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -114,6 +118,36 @@ def test_many_checkpoints_in_one_reading_find_what_each_finds_alone(tiny, tmp_pa
             np.testing.assert_array_equal(mine.draws, its.draws)
     provenance = together.result(next(iter(made.values()))).provenance
     assert len(provenance["one_pass_with"]) == len(made) - 1
+
+
+SMALL = {
+    "ablate": {"units": ("layer",)}, "errors": {"neighbours": 0, "words": False, "permutations": 99},
+    "probe": {"targets": ("pos",), "probes": ("linear",), "words": 60, "code": False, "expected": False},
+    "structure": {"ranks": (4,), "control": False, "random": False, "sentences": 0, "epochs": 2},
+    "graft": {"units": ("layer",), "steps": 2, "permutations": 99},
+    "geometry": {"groups": 2}, "similarity": {"groups": 2},
+}  # fmt: skip
+
+
+@on_cpu
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [name for name in ASKED if name not in ("patterns", "change", "features", "relations")]
+)
+def test_the_others_find_of_a_series_what_they_find_of_each_alone(tiny, tmp_path, name):
+    """Each with a store of its own, so that nothing is shared."""
+    folder, question = drifting(tiny, tmp_path / "run", steps=(1, 2)), find(name)
+    known = {one.name for one in fields(question.config)}
+    settings = {key: value for key, value in (QUICK | SMALL.get(name, {})).items() if key in known}
+    whole, together = plan(name, str(folder), limit=60, **settings), Store(tmp_path / "together")
+    run_steps([whole], together)
+    for place, step in enumerate(whole.before()):
+        alone = Store(tmp_path / str(place))
+        run_steps([step], alone)
+        one, other = together.result(step), alone.result(step)
+        assert one.equals(other), step.id
+        for mine, its in zip(one.headline, other.headline, strict=True):
+            np.testing.assert_array_equal(mine.draws, its.draws)
 
 
 @pytest.mark.slow
@@ -193,9 +227,36 @@ def test_python_takes_a_series_in_a_models_place(run, tiny, tmp_path):
     one = bertscope.change(bertscope.series(run), "demo/corpus", **how)
     other = bertscope.change(str(run), "demo/corpus", **how)
     held = {step: load(str(run / f"checkpoint-{step}")) for step in STEPS}
-    third = bertscope.change(bertscope.series(held), "demo/corpus", **how)
+    before = [one.fingerprint for one in held.values()]
+    third = bertscope.change(bertscope.series(held), "demo/corpus", **how | {"store": tmp_path / "another"})
+    assert before == [one.fingerprint for one in held.values()], "a user's models stay as they are"
     for each in (other, third):
         assert np.array_equal(each.tables["lines"]["value"], one.tables["lines"]["value"])
     answers = [store.path(step) for step in plan("change", str(run), limit=30, **QUICK).inputs.values()]
     collected = find("course")(answers, steps=STEPS)
     assert collected.tables["onsets"].equals(one.tables["onsets"])
+
+
+def in_shards(name: str, folder, corpus):
+    """The same question of the series in one pass, and in two shards."""
+    question = find(name)
+    how = (question, [str(folder)], str(corpus), question.config(**QUICK), {}, {})
+    return planned(*how), planned(*how, shards=2)
+
+
+def test_each_checkpoint_of_a_series_is_asked_in_shards(run, tmp_path):
+    whole, apart = in_shards("patterns", run, text_file(tmp_path / "short.txt", 30))
+    assert whole.id != apart.id and len([*apart.before()]) == len(STEPS)
+    assert all({"sums.0", "sums.1"} <= {*step.inputs} for step in apart.before())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["patterns", "change"])
+def test_a_series_in_shards_finds_the_same(tiny, tmp_path, name):
+    folder, store = drifting(tiny, tmp_path / "run", steps=(1, 2)), Store(tmp_path / "store")
+    steps = in_shards(name, folder, text_file(tmp_path / "short.txt", 2048 + 150))  # a window and a bit
+    run_steps(steps, store)
+    one, other = (store.result(step).tables["lines"] for step in steps)
+    assert one["line"].tolist() == other["line"].tolist()
+    for column in ("value", "low", "high"):
+        np.testing.assert_allclose(one[column], other[column], rtol=0, atol=1e-12)

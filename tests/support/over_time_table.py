@@ -8,21 +8,30 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from bertscope.core.figure import Figure
 from bertscope.core.intervals import student_interval
+from bertscope.report.charts import pictures
 from doc_pages import HERE
 
 PAGE, KEPT = HERE / "docs" / "findings" / "over-time.md", HERE / "tests" / "fixtures" / "over_time.json"
 TASKS = {"sst2": "SST-2", "mnli": "MNLI", "ner": "entities"}
 QUANTITIES = {
     "score": "score", "attention": "attention (divergence from the start)", "rsa": "geometry (RSA with the start)",
-    "uuas": "trees (UUAS)",
+    "cosine": "anisotropy (cosine of two random words)", "uuas": "trees (UUAS)", "tags": "parts of speech (accuracy)",
 }  # fmt: skip
-_SHORT = {"score": "score", "attention": "attention", "rsa": "geometry", "uuas": "trees"}
+_SHORT = {"score": "score", "attention": "attention", "rsa": "geometry", "cosine": "anisotropy", "uuas": "trees",
+          "tags": "parts of speech"}  # fmt: skip
+FORGOTTEN = {
+    "masked_as_it_is": "masked words, head as it is", "masked_mapped": "masked words, after a map",
+    "pairs_as_it_is": "minimal pairs, head as it is", "pairs_mapped": "minimal pairs, after a map",
+}  # fmt: skip
 
 
 def reached(values: np.ndarray, steps: np.ndarray, share: float) -> float:
@@ -56,11 +65,15 @@ def is_certain(lines: np.ndarray) -> bool:
     return low > 0 or high < 0
 
 
-def lines_of(kept: dict[str, Any], task: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The steps of a task's checkpoints, and each quantity's lines [seed, checkpoint]."""
-    (steps,) = {tuple(run["steps"]) for run in kept["runs"] if run["task"] == task}
-    found = kept["lines"][task]
-    return np.array(steps), {name: np.array(list(found[name].values())) for name in QUANTITIES if name in found}
+def lines_of(
+    kept: dict[str, Any], task: str, quantities: Iterable[str] = QUANTITIES
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The steps at which a task's checkpoints were asked, and each quantity's lines [seed, checkpoint]."""
+    found = {name: kept["lines"][task][name] for name in quantities if name in kept["lines"][task]}
+    (steps,) = {tuple(one["steps"]) for lines in found.values() for one in lines.values()} or {()}
+    return np.array(steps), {
+        name: np.array([one["values"] for one in lines.values()]) for name, lines in found.items()
+    }
 
 
 def when(kept: dict[str, Any]) -> str:
@@ -132,12 +145,69 @@ def beyond(kept: dict[str, Any]) -> str:
     return "\n".join(rows) + "\n"
 
 
+def forgotten(kept: dict[str, Any]) -> str:
+    """What the head of the base makes of each checkpoint, with the change over seeds."""
+    rows = []
+    for task, name in TASKS.items():
+        steps, lines = lines_of(kept, task, FORGOTTEN)
+        told = " | ".join(f"{step:,}" for step in steps)
+        rows += [f"| {name}, step | {told} | change |", "|---" * (len(steps) + 2) + "|"]
+        for quantity, values in lines.items():
+            mean, low, high = over_seeds(values[:, -1] - values[:, 0])
+            shown = " | ".join(f"{one:.3f}" for one in values.mean(0))
+            rows.append(f"| {FORGOTTEN[quantity]} | {shown} | {mean:+.3f} [{low:+.3f}, {high:+.3f}] |")
+        rows.append("")
+    return "\n".join(rows)
+
+
+def ways(kept: dict[str, Any]) -> pd.DataFrame:
+    """Each quantity's share of its final change at each step, where that change is certain, over seeds."""
+    rows = []
+    for task, name in TASKS.items():
+        steps, lines = lines_of(kept, task)
+        for quantity, values in lines.items():
+            if is_certain(values):
+                shares = (values - values[:, :1]) / (values[:, -1:] - values[:, :1])
+                rows += [
+                    (name, _SHORT[quantity], step + 1, *over_seeds(one))
+                    for step, one in zip(steps, shares.T, strict=True)
+                ]
+    return pd.DataFrame(rows, columns=["task", "what", "step", "share", "low", "high"])
+
+
+def what_is_lost(kept: dict[str, Any]) -> pd.DataFrame:
+    """Score, trees, masked words and pairs as they are at the steps at which it was asked what is forgotten."""
+    rows = []
+    for task, name in TASKS.items():
+        asked, lines = lines_of(kept, task, FORGOTTEN)
+        steps, others = lines_of(kept, task, ("score", "uuas"))
+        told = {FORGOTTEN[key]: values for key, values in lines.items()}
+        told |= {QUANTITIES[key]: values[:, np.isin(steps, asked)] for key, values in others.items()}
+        for what, values in told.items():
+            rows += [(name, what, step + 1, *over_seeds(one)) for step, one in zip(asked, values.T, strict=True)]
+    return pd.DataFrame(rows, columns=["task", "what", "step", "value", "low", "high"])
+
+
+def draw(kept: dict[str, Any]) -> dict[str, bytes]:
+    """The page's pictures, by their names."""
+    labels = {"step": "steps + 1", "what": "", "task": "", "share": "share of the final change", "value": ""}
+    same: dict[str, Any] = {
+        "kind": "lines", "x": "step", "low": "low", "high": "high", "color": "what", "facet": "task", "log_x": True,
+        "caption": "", "labels": labels,
+    }  # fmt: skip
+    moves = Figure(table="ways", y="share", title="When each moves", key="ways", **same)
+    lost = Figure(table="lost", y="value", title="What is learnt and what is lost", key="lost", **same)
+    drawn = {"over-time": (moves, ways(kept)), "over-time-lost": (lost, what_is_lost(kept))}
+    return {f"{name}.png": pictures(figure, table, ["png"])["png"] for name, (figure, table) in drawn.items()}
+
+
 def written(page: str, kept: dict[str, Any]) -> str:
     for name, table in (
         ("when", when(kept)),
         ("order", order(kept)),
         ("curves", curves(kept)),
         ("beyond", beyond(kept)),
+        ("forgotten", forgotten(kept)),
     ):
         page = re.sub(
             f"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, t=table: m[1] + t + m[2], page, flags=re.DOTALL
@@ -146,4 +216,7 @@ def written(page: str, kept: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), json.loads(KEPT.read_text())), encoding="utf-8")
+    stored = json.loads(KEPT.read_text())
+    for name, picture in draw(stored).items():
+        (PAGE.parent / name).write_bytes(picture)
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), stored), encoding="utf-8")

@@ -16,7 +16,7 @@ from bertscope.core.seal import flaw
 from bertscope.models.load import load
 from bertscope.models.new_task_head import bare
 from bertscope.study.file import read_study
-from bertscope.training import keeping, loop
+from bertscope.training import checkpoint, keeping, loop
 from bertscope.training.contrastive.question import ContrastiveConfig, contrastive
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 from bertscope.training.keeping import kept_steps
@@ -144,6 +144,35 @@ def test_what_was_kept_and_is_lost_is_said(tiny, tmp_path, monkeypatch):
         finetune(tiny, make_task(), KEPT, out=tmp_path / "model")
     assert finetune(tiny, make_task(), KEPT, out=tmp_path / "model", resume=False)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+@pytest.mark.parametrize("left", [pytest.param(0, marks=pytest.mark.slow), 2])
+def test_killed_while_it_clears_up_it_goes_on(tiny, tmp_path, monkeypatch, left):
+    """All is in the model's folder already, and what was kept on the way is gone, or half of it."""
+    finetune(tiny, make_task(), KEPT, out=tmp_path / "whole")
+    whole = {path.name: load(path).fingerprint for path in (tmp_path / "whole").glob("checkpoint-*")}
+
+    def killed(folder):
+        if not folder.is_dir():
+            return
+        files = [path for path in sorted(folder.iterdir()) if path.name != "seal.json"]
+        for path in files[left:]:
+            path.unlink()
+        if not left:
+            shutil.rmtree(folder)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "remove", killed)
+        with pytest.raises(KeyboardInterrupt):
+            finetune(tiny, make_task(), KEPT, out=tmp_path / "model")
+    assert (tmp_path / "model" / "checkpoint-6").is_dir()
+    other = replace(KEPT, seed=5)
+    with pytest.raises(UserError, match="the checkpoint of another training"):
+        finetune(tiny, make_task(), other, out=tmp_path / "model")
+    finetune(tiny, make_task(), KEPT, out=tmp_path / "model")
+    assert {path.name: load(path).fingerprint for path in (tmp_path / "model").glob("checkpoint-*")} == whole
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "whole"]
 
 
 def test_a_store_has_them_and_so_has_the_folder_of_the_user(tiny, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+from functools import wraps
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import bertscope
 from bertscope.core.errors import UserError
 from bertscope.core.result import Result
 from bertscope.models.load import load
-from device import on_cpu
+from device import DEVICE, on_cpu
 from short_training import make_task
 
 TASK = make_task()
@@ -43,7 +44,8 @@ def made(tiny, tmp_path):
         ]
         arguments = TrainingArguments(
             str(tmp_path / "trainer"), max_steps=steps, per_device_train_batch_size=4, learning_rate=1e-3,
-            logging_steps=2, save_strategy="no", report_to=[], disable_tqdm=True, use_cpu=True, seed=3, **further,
+            logging_steps=2, save_strategy="no", report_to=[], disable_tqdm=True, seed=3,
+            **{"use_cpu": True, **further},
         )  # fmt: skip
         seen = Seen()
         return Trainer(model, arguments, train_dataset=rows, processing_class=tokenizer, callbacks=[seen]), seen
@@ -96,6 +98,41 @@ def test_the_training_is_the_same_and_the_numbers_go_to_its_log(made, tmp_path):
     asked = bertscope.errors(last, TASK, **quick)
     assert asked["score"].value == watch.results[6]["errors"]["score"].value
     assert np.allclose(asked["loss"].value, watch.results[6]["errors"]["loss"].value)
+
+
+def in_low_precision(trainer):
+    """What accelerate does to a model that is trained in mixed precision, with an error that nobody overlooks."""
+    model = trainer.model
+    model._original_forward = model.forward
+
+    @wraps(model._original_forward)
+    def mixed(*args, **kwargs):
+        found = model._original_forward(*args, **kwargs)
+        return type(found)(**{**found, "logits": found.logits + 5.0 * torch.arange(found.logits.shape[-1])})
+
+    model.forward = mixed
+
+
+@pytest.mark.parametrize(
+    "mixed",
+    ["like accelerate", pytest.param("bf16", marks=pytest.mark.skipif(DEVICE != "cuda", reason="needs a GPU"))],
+)
+def test_in_mixed_precision_answers_are_those_of_the_checkpoint(made, tmp_path, mixed):
+    trainer, _ = made(**({"bf16": True, "use_cpu": False} if mixed == "bf16" else {}))
+    if mixed != "bf16":
+        in_low_precision(trainer)
+    quick = {"neighbours": 0, "words": False, "repeats": 100, "permutations": 99}
+    questions = {"errors": {"on": TASK, **quick}, "change": {"limit": 8}}
+    watch = bertscope.Watch(questions, on=list(TASK.test.text), every=6, keep=[0, 6], out=tmp_path / "kept")
+    watch.attach(trainer)
+    trainer.train()
+    trained = trainer.model.__dict__["forward"]
+    assert trained is not trainer.model._original_forward, "it goes on as it was trained"
+    first, last = (load(tmp_path / "kept" / f"checkpoint-{step}") for step in (0, 6))
+    asked, changed = bertscope.errors(last, TASK, **quick), bertscope.change(first, last, TASK.test, limit=8)
+    assert watch.results[6]["errors"]["loss"].value == pytest.approx(asked["loss"].value, rel=1e-5)
+    told = watch.results[6]["change"]["divergence"].value
+    assert told == pytest.approx(changed["divergence"].value, rel=1e-4) and told > 1e-9, "the start isn't the end"
 
 
 @on_cpu

@@ -140,7 +140,8 @@ def test_what_an_input_is_said_to_be_is_what_the_measuring_function_takes():
         parameters = inspect.signature(function).parameters
         assert [*parameters][: len(question.inputs) + 1] == [*question.inputs, "config"], name
         for which, one in {**question.inputs, **question.optional}.items():
-            wanted = [f"Sequence[{kind}]" if one.many else kind for kind in taken[one.kind]]
+            kinds = [f"{kind} | InTurn" if one.in_turn else kind for kind in taken[one.kind]]
+            wanted = [f"Sequence[{kind}]" if one.many else kind for kind in kinds]
             assert parameters[which].annotation.removesuffix(" | None") in wanted, f"{name}: {which}"
 
 

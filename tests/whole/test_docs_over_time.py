@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from over_time_table import KEPT, PAGE, QUANTITIES, TASKS, is_certain, lines_of, onset, reached, written
+from over_time_table import FORGOTTEN, KEPT, PAGE, QUANTITIES, TASKS, is_certain, lines_of, onset, reached, written
 
 STEPS = np.array([0, 1, 3, 7, 15])
 
@@ -22,7 +22,11 @@ def test_all_trainings_are_there():
     kept = json.loads(KEPT.read_text())
     for task in TASKS:
         steps, lines = lines_of(kept, task)
-        assert len(steps) == 12 and {one.shape for one in lines.values()} == {(5, 12)} and {*lines} <= {*QUANTITIES}
+        assert len(steps) == 12 and {one.shape for one in lines.values()} == {(5, 12)}
+        assert {*QUANTITIES} - {*lines} <= {"tags"}, "parts of speech were asked of SST-2 alone"
+        asked, lost = lines_of(kept, task, FORGOTTEN)
+        assert {*lost} == {*FORGOTTEN} and {one.shape for one in lost.values()} == {(5, 6)} and {*asked} <= {*steps}
+        assert all(len(set(one[:, 0])) == 1 for one in lost.values()), "the start is pocket, whichever the seed"
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ _SEVERAL = {
         "Further files.",
     ),
     "answers": ("answer", "The folder of a result.", "Those to the same question of later checkpoints."),
+    "courses": ("course", "The folder of what `course` says of a training.", "Those of further trainings."),
     "lotteries": ("lottery", "The folder of a lottery's result.", "Those it is compared with."),
 }
 """Inputs of which there may be many: what the first is called, and what is said of it and of the others."""

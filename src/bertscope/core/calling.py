@@ -57,7 +57,8 @@ class Call:
 
     @property
     def is_of_series(self) -> bool:
-        return any(isinstance(value, Series) for value in self.inputs.values())
+        given = [one for value in self.inputs.values() for one in (value if isinstance(value, list) else [value])]
+        return any(isinstance(one, Series) for one in given)
 
 
 def call(question: Question, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -125,7 +126,14 @@ def _with_series(
     models = [name for name in question.named if registry.is_model(question.asked_of[name].kind)]
     if question.over_steps is None or not models:
         return args, dict(kwargs)
-    find = registry.resolve(registry.SERVICES["series"])
+    named = registry.resolve(registry.SERVICES["series"])
+
+    def find(one: Any) -> Any:
+        """Also of several models, where the question takes a series among them."""
+        if question.takes_several and isinstance(one, list | tuple):
+            return [named(each) or each for each in one]
+        return named(one)
+
     args = [find(one) or one if place < len(models) else one for place, one in enumerate(args)]
     if args and isinstance(args[0], Series):
         args[1:1] = [None] * (len(models) - 1)

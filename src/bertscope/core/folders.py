@@ -123,9 +123,9 @@ def move(folder: Path, target: Path) -> None:
 
 
 def linked_folder(folder: Path, target: Path) -> None:
-    """The same files in a new folder, which take no room of their own where the disk can do that: for files that are
-    never written to, only replaced."""
-    shutil.copytree(folder, target, copy_function=_link)
+    """The same files in a new or empty folder, which take no room of their own where the disk can do that: for files
+    that are never written to, only replaced."""
+    shutil.copytree(folder, target, copy_function=_link, dirs_exist_ok=True)
 
 
 def _link(source: str, target: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from bertscope.core import config as configs
 from bertscope.core import registry
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json
+from bertscope.core.in_turn import InTurn
 from bertscope.core.question import DATA
 from bertscope.core.seal import refuse_damaged
 from bertscope.core.step import Root, Step
@@ -39,8 +41,13 @@ class Inputs:
         question, models = registry.find(step.name), []
         for numbered, value in step.inputs.items():
             name, dot, _ = numbered.partition(".")
-            one = self._opened(question.input(name).kind, value)
-            if registry.is_model(question.input(name).kind):
+            known = question.input(name)
+            one: Any = (
+                InTurn(partial(self._opening, known.kind, value))
+                if known.in_turn
+                else self._opened(known.kind, value)
+            )
+            if registry.is_model(known.kind):
                 models.append((one, not (isinstance(value, Root) and value.held is not None)))
             if dot:
                 opened.setdefault(name, []).append(one)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bertscope.core import config as configs
 from bertscope.core import registry
 from bertscope.core.errors import UserError
+from bertscope.core.in_turn import InTurn
 from bertscope.core.provenance import capture
 
 if TYPE_CHECKING:
@@ -57,7 +59,11 @@ def _opened(question: Question, name: str, value: Any, how: Mapping[str, Any] | 
     one = question.input(name)
     if one.many:
         several = value if isinstance(value, list | tuple) else [value]
-        return [registry.opened(one.kind, each, how) for each in several]
+        waits = [one.in_turn and isinstance(each, str | Path) for each in several]
+        return [
+            InTurn(partial(registry.opened, one.kind, each, how)) if later else registry.opened(one.kind, each, how)
+            for each, later in zip(several, waits, strict=True)
+        ]
     return registry.opened(one.kind, value, how)
 
 

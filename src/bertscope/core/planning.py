@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bertscope.core import registry
@@ -24,6 +25,9 @@ def ask(
     """The step that answers the question for these models or results and this data, in so many shards, or such large
     ones, where that is said; of a series, the step that follows its answers. Loads no torch."""
     if any(isinstance(one, Series) for one in named):
+        if question.over_steps and question.over_steps.at_once:
+            models, steps = _in_order(question, named)
+            return ask(question, models, data, replace(config, steps=steps), beside, shards)
         over_series = registry.resolve(registry.SERVICES["over_series"])
         return over_series(question, named, lambda *models: ask(question, models, data, config, beside, shards))
     models = [one for one in named if not isinstance(one, Series)]
@@ -36,6 +40,18 @@ def ask(
         names = [f"{names[0]}.{place}" for place in range(len(models))]
     read = {} if data is None or question.reads is None else {question.reads: data}
     return question.step(dict(zip(names, models, strict=True)) | read | dict(beside), config)
+
+
+def _in_order(question: Question, named: Sequence[Step | Root | Series]) -> tuple[list[Step | Root], tuple[int, ...]]:
+    """What the training began with and the checkpoints behind it, with their steps."""
+    match named:
+        case [*_, Series() as found] if found.trainings:
+            raise UserError(f"{question.name} is asked of one training at a time; name the checkpoints of one")
+        case [Series() as found]:
+            return [*found], found.steps[1:]
+        case [first, Series() as found] if not isinstance(first, Series):
+            return [first, *found], found.steps
+    raise UserError(f"{question.name} of a series takes one model before it, its base; name these two alone")
 
 
 def planned(

@@ -46,6 +46,8 @@ class Input:
     """Of one that can be left out: what help says of the flag by which a user gives it."""
     checked: bool = False
     """Of one that can be left out: whether the question's `check` looks at it, as at what it must have."""
+    in_turn: bool = False
+    """Whether the question opens it itself, when its turn comes (`core/in_turn.py`)."""
 
 
 MODEL, TASK, EXAMPLES, EITHER = Input("model"), Input("task"), Input("examples"), Input("data")

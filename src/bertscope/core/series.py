@@ -13,14 +13,17 @@ End = Literal["first", "last"]
 
 @dataclass(frozen=True)
 class Series:
-    """Checkpoints of one training, in the order of their steps. It is given wherever a model is."""
+    """Checkpoints of one training, in the order of their steps, or of several trainings at the same steps. It is
+    given wherever a model is."""
 
     steps: tuple[int, ...]
     """After how many steps of the training each was kept."""
     checkpoints: tuple[Any, ...]
-    """A model each, as users name or hold it; in a plan, a root each."""
+    """A model each, as users name or hold it; in a plan, a root each. Of several trainings, one after the other."""
     name: str = ""
     """What the user called it."""
+    trainings: tuple[str, ...] = ()
+    """What the trainings are called, where there are several."""
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -29,7 +32,14 @@ class Series:
         return iter(self.checkpoints)
 
     def __repr__(self) -> str:
-        return f"<Series {self.name}: {len(self)} checkpoints, steps {self.steps[0]:,} to {self.steps[-1]:,}>"
+        each = f" of each of {len(self.trainings)} trainings" if self.trainings else ""
+        return f"<Series {self.name}: {len(self)} checkpoints{each}, steps {self.steps[0]:,} to {self.steps[-1]:,}>"
+
+    def each(self) -> list[Series]:
+        """The trainings, a series each."""
+        n = len(self.steps)
+        parts = [self.checkpoints[start : start + n] for start in range(0, len(self.checkpoints), n)]
+        return [replace(self, checkpoints=some, trainings=()) for some in parts]
 
     def map(self, change: Callable[[Any], Any]) -> Series:
         """The same steps, with something else made of each checkpoint."""
@@ -71,3 +81,6 @@ class OverSteps:
     same: Mapping[str, float] = field(default_factory=dict)
     """Of one that compares: what its headline numbers are of a model and itself, by their keys. That isn't asked."""
     followed: tuple[Followed, ...] = ()
+    at_once: bool = False
+    """Whether it takes all checkpoints at once and follows them itself, behind what the training began with; its
+    config has their `steps`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -142,7 +143,38 @@ def _of_list(checkpoints: Iterable[Any], name: str) -> Series:
                 "name is no checkpoint-N); rename the folder, or give a mapping from steps to models in Python"
             )
         found.append((step or 0, one))
+    start = found[: bool(found) and _step(found[0][1]) is None]  # what all trainings began with
+    if trainings := _trainings(found[len(start) :]):
+        return _side_by_side({folder: [*start, *some] for folder, some in trainings.items()}, name)
     return _in_order(found, name)
+
+
+def _trainings(found: Sequence[tuple[int, Any]]) -> dict[str, list[tuple[int, Any]]] | None:
+    """The checkpoints of several trainings by the folders that these lie in; None where all are of one."""
+    by: dict[str, list[tuple[int, Any]]] = {}
+    for step, one in found:
+        folder = own_folder(str(one)) if isinstance(one, str | Path) else None
+        if folder is None:
+            return None
+        by.setdefault(str(folder.absolute().parent), []).append((step, one))
+    meet = len({step for step, _ in found}) < len(found) or sum(len(some) > 1 for some in by.values()) > 1
+    return by if len(by) > 1 and meet and max(map(len, by.values())) > 1 else None
+
+
+def _side_by_side(trainings: Mapping[str, Sequence[tuple[int, Any]]], name: str) -> Series:
+    """Several trainings of one recipe: they have the same steps."""
+    each = {parent: _in_order(some, name) for parent, some in trainings.items()}
+    (first, one), *others = each.items()
+    for parent, other in others:
+        if other.steps != one.steps:
+            lacks = sorted({*one.steps} ^ {*other.steps})
+            raise UserError(
+                f"{first} and {parent} aren't trainings with the same steps (step {lacks[0]} is in one of them "
+                "alone); name one of them, or those whose checkpoints were kept at the same steps"
+            )
+    common = os.path.commonpath(each)
+    named = tuple(Path(parent).relative_to(common).as_posix() for parent in each)
+    return Series(one.steps, tuple(model for some in each.values() for model in some), name, named)
 
 
 def _in_order(found: Sequence[tuple[int, Any]], name: str) -> Series:

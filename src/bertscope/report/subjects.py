@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bertscope.core.result import Result
     from bertscope.report.finding import Finding
 
-LEDGER, COURSE = "claims", "course"
+LEDGER, COURSES = "claims", ("course", "courses")
 _FEW = 3
 """Up to so many parts of a question stand among its answers."""
 
@@ -84,7 +84,7 @@ def parts(findings: Sequence[Finding]) -> set[str]:
     used = [finding.step for finding in findings if finding.step.id in under]
     planned = {name for name in {step.name for step in used} if getattr(registry.still_declared(name), "plan", None)}
     counts = Counter(step.name for step in used)
-    followed = {one.id for finding in findings if finding.step.name == COURSE for one in finding.step.before()}
+    followed = {one.id for finding in findings if finding.step.name in COURSES for one in finding.step.before()}
     return {
         step.id for step in used
         if (step.name not in planned or step.id in followed) and counts[step.name] > _FEW

@@ -87,9 +87,8 @@ def _named(question: Question, name: str, asked: Call) -> Any:
     """A model, a result, or several, as they are identified: names as they are, models in memory with their
     tokenizer."""
     one, value = question.asked_of[name], asked.inputs[name]
-    if isinstance(value, Series):
-        held = value.map(lambda each: _held(one.kind, each, asked))
-        return [held] if one.many else held
+    if isinstance(value, Series) and not one.many:
+        return _held(one.kind, value, asked)
     if one.many:
         return [_held(one.kind, each, asked) for each in (value if _is_several(value) else [value])]
     return _held(one.kind, value, asked)
@@ -100,6 +99,8 @@ def _is_several(value: Any) -> bool:
 
 
 def _held(kind: str, value: Any, asked: Call) -> Any:
+    if isinstance(value, Series):
+        return value.map(lambda each: _held(kind, each, asked))
     if not registry.is_model(kind) or (isinstance(value, str) and asked.tokenizer is None):
         return value
     return registry.resolve(registry.KINDS[kind].open)(value, tokenizer=asked.tokenizer, base=asked.base)

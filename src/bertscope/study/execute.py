@@ -15,7 +15,7 @@ from bertscope.core.errors import FullDiskError, UserError, refused_by_system
 from bertscope.core.inputs import KEPT, Inputs
 from bertscope.core.locks import Busy
 from bertscope.core.provenance import capture
-from bertscope.core.step import Step
+from bertscope.core.step import Root, Step
 from bertscope.core.store import ClaimedStep, Store
 
 if TYPE_CHECKING:
@@ -111,7 +111,8 @@ class _Part:
         opened = inputs.of(self.claim.step)
         with self._stage.on(_models(opened)):
             self.pass_part = question.part(**opened, config=config)
-        self._stage.rest(self.pass_part.encoders)
+        held = {id(value.held) for value in self.claim.step.inputs.values() if isinstance(value, Root)}
+        self._stage.rest([one for one in self.pass_part.encoders if id(one) not in held])  # users keep theirs
         self.seconds = time.perf_counter() - started
 
     def finish(self, passed: Any, seconds: float, others: list[str]) -> None:

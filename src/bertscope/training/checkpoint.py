@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,16 +18,23 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from bertscope.core.errors import UserError
-from bertscope.core.folders import recover, refuse_foreign, remove, whole_folder
+from bertscope.core.folders import linked_folder, recover, refuse_foreign, remove, whole_folder
 from bertscope.core.seal import FILE as SEAL
-from bertscope.core.seal import refuse_damaged
+from bertscope.core.seal import flaw, has, refuse_damaged
+from bertscope.models.config_notes import origin_in
 from bertscope.models.source import KIND
 
 if TYPE_CHECKING:
+    from bertscope.core.model_record import Origin
     from bertscope.training.history import History
 
 _MARKER = "history.json"
 _KIND = "checkpoint"
+
+
+def kept_name(step: int) -> str:
+    """What a model that was kept along a training is called in the folder of the model at its end."""
+    return f"checkpoint-{step}"
 
 
 class Checkpoint:
@@ -49,6 +56,20 @@ class Checkpoint:
     def kept(self, step: int) -> Path:
         """Where the model after so many steps lies until the training ends: beside it."""
         return self.folder.with_name(f"{self.folder.name}-{step}")
+
+    def put_back(self, step: int, origin: Origin | None) -> None:
+        """The model after so many steps, from where the end of the training has put it, if it is whole there, and of
+        this training: it says the same of how it was made."""
+        made, kept = self.folder.with_suffix("") / kept_name(step), self.kept(step)
+        if origin is None or flaw(made, KIND):
+            return
+        noted = origin_in(json.loads((made / "config.json").read_text(encoding="utf-8")))
+        if noted == replace(origin, step=step):
+            if has(kept):
+                remove(kept)  # what a kill has left of it
+            with whole_folder(kept, KIND) as scratch:
+                linked_folder(made, scratch)
+                (scratch / SEAL).unlink()  # it gets its own
 
     def remove(self) -> None:
         """Remove it, and what was kept along the training."""

@@ -21,7 +21,7 @@ from bertscope.core.model_record import Origin
 from bertscope.models.config_notes import notes_in, origin_in, origin_note
 from bertscope.models.encoder import Encoder
 from bertscope.models.source import KIND
-from bertscope.training.checkpoint import Checkpoint
+from bertscope.training.checkpoint import Checkpoint, kept_name
 from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.history import History
 from bertscope.training.objective import Objective
@@ -82,8 +82,12 @@ class Keeping:
             )
 
     def refuse_lost(self, done: int) -> None:
-        """Refuse to go on after so many steps where what was kept before isn't there any more."""
-        for folder in self._folders(done):
+        """Refuse to go on after so many steps where what was kept before isn't there any more. A training that was
+        killed while it cleared up has it in the model already, from where it is put back."""
+        for step in [one for one in self.steps if one <= done]:
+            folder = self._checkpoint.kept(step)
+            if seal.flaw(folder, KIND):
+                self._checkpoint.put_back(step, origin_in(self._encoder.model.config))
             if wrong := seal.flaw(folder, KIND):
                 raise UserError(f"{folder} was kept of this training, and {wrong}; start over (--no-resume)")
 
@@ -101,10 +105,7 @@ class Keeping:
 
     def folders(self) -> dict[str, Path]:
         """All that was kept, by the names that it has in the model's folder."""
-        return {f"checkpoint-{step}": self._checkpoint.kept(step) for step in self.steps}
-
-    def _folders(self, done: int) -> list[Path]:
-        return [self._checkpoint.kept(step) for step in self.steps if step <= done]
+        return {kept_name(step): self._checkpoint.kept(step) for step in self.steps}
 
 
 @contextmanager

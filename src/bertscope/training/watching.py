@@ -202,7 +202,10 @@ def logged(result: Result) -> Iterator[tuple[str, float]]:
 
 @contextmanager
 def _unchanged(model: Any) -> Iterator[None]:
-    """Whatever is asked inside the block: modes, gradients, what needs them, and all generators stay."""
+    """Whatever is asked inside the block: modes, gradients, what needs them, and all generators stay. Questions are
+    asked in full precision, as of the checkpoint: in mixed precision Trainer has put its own forward on the model,
+    which a copy of the model would take along, with the weights of this one."""
+    mixed, plain = model.__dict__.get("forward"), model.__dict__.get("_original_forward")
     modes = [(module, module.training) for module in model.modules()]
     wanted = [(weights, weights.requires_grad, weights.grad) for weights in model.parameters()]
     python, arrays = random.getstate(), np.random.get_state()
@@ -213,10 +216,14 @@ def _unchanged(model: Any) -> Iterator[None]:
         model.config.use_cache = type(model.config)().use_cache
     try:
         with torch.random.fork_rng(devices=devices):
+            if plain is not None:
+                model.forward = plain
             for weights, _, _ in wanted:
                 weights.grad = None  # whoever asks for gradients gets its own
             yield
     finally:
+        if plain is not None:
+            model.forward = mixed
         random.setstate(python)
         np.random.set_state(arrays)
         if cached is not None:

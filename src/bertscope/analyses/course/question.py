@@ -74,6 +74,9 @@ def over_series(question: Question, named: Sequence[Step | Root | Series], asked
     if more or (others and (not question.over_steps.against or len(others) > 1 or named[0] is found)):
         with_what = "one model before it" if question.over_steps.against else "nothing else"
         raise UserError(f"{question.name} of a series takes {with_what}; name the series alone")
+    if found.trainings:
+        one_by_one = registry.resolve(registry.SERVICES["over_trainings"])
+        return one_by_one(found, lambda one: over_series(question, [*others, one], asked))
     first, last = found.checkpoints[0], found.checkpoints[-1]
     answers, to_last = [], []
     if not question.over_steps.against:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from tempfile import TemporaryFile
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -19,24 +20,27 @@ from bertscope.analyses.structure.question import structure
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.hashing import hashed
+from bertscope.core.in_turn import InTurn
 from bertscope.core.intervals import interval
-from bertscope.core.model_record import by_key
+from bertscope.core.model_record import ModelRecord, by_key
 from bertscope.core.progress import progress
 from bertscope.core.resampling import metric_draws
 from bertscope.core.result import Result
 from bertscope.data.minimal import MinimalPairs
 from bertscope.data.task import Task
 from bertscope.models.batches import WINDOW, group_by_budget, pad
+from bertscope.models.cast import Cast
 from bertscope.models.encoder import Encoder
 from bertscope.models.finite_pass import measuring
 from bertscope.models.masked_words import mask_words
 from bertscope.models.observe import default_budget
 from bertscope.models.state_map import GROUPS, StateSums
+from bertscope.models.states import hidden_states
 from bertscope.models.word_guesses import judged, refuse_other_width, refuse_without_head
 
 
 def measure(
-    models: Sequence[Encoder],
+    models: Sequence[Encoder | InTurn],
     examples: Examples,
     config: ForgettingConfig,
     pairs: MinimalPairs | None = None,
@@ -44,27 +48,33 @@ def measure(
 ) -> Result:
     if len(models) < 2:
         raise UserError("name the base first, then the checkpoints of its fine-tuning: two models or more")
-    base, *checkpoints = models
-    refuse_without_head(base)
-    for one in checkpoints:
-        refuse_other_width(one, base)
     if len(examples) < 2 * GROUPS:
         raise UserError(f"{len(examples)} texts are too few for an affine map; give {2 * GROUPS} or more")
-    steps = steps_of(checkpoints)
-    lines, lost = _masked(base, checkpoints, steps, examples, config)
-    if pairs is not None:
-        lines += _told_apart(models, steps, pairs, config)
-    if config.probes and examples.governors is not None:
-        lines += _probed(models, steps, examples, config)
-    if task is not None:
-        lines += list(_scores(checkpoints, steps, task))
-    return forgetting_result(base, checkpoints, examples, steps, lines, lost, task)
+    with TemporaryDirectory() as folder:
+        cast = Cast(models, Path(folder))
+        base, *checkpoints = cast.members
+        refuse_without_head(base.encoder)
+        for one in checkpoints:
+            refuse_other_width(one.encoder, base.encoder)
+        steps = steps_of([one.record for one in checkpoints], config.steps)
+        lines, lost = _masked(cast, steps, examples, config)
+        if pairs is not None:
+            lines += _told_apart(cast, steps, pairs, config)
+        if config.probes and examples.governors is not None:
+            lines += _probed(cast, steps, examples, config)
+        if task is not None:
+            lines += list(_scores(cast, steps, task))
+    return forgetting_result(cast.members, examples, steps, lines, lost, task, bool(config.steps))
 
 
-def steps_of(checkpoints: Sequence[Encoder]) -> list[int]:
-    """After how many steps each was kept: as it says itself; their places where some don't, or say the same."""
-    origins = [one.record.origin for one in checkpoints]
-    noted = [origin.step for origin in origins if origin is not None and origin.step is not None]
+def steps_of(checkpoints: Sequence[ModelRecord], told: Sequence[int] = ()) -> list[int]:
+    """After how many steps each was kept: as it is told, or as it says itself; their places where some don't, or say
+    the same."""
+    if told:
+        if len(told) != len(checkpoints):
+            raise UserError(f"there are {len(told)} steps for {len(checkpoints)} checkpoints; give a step for each")
+        return list(told)
+    noted = [one.origin.step for one in checkpoints if one.origin is not None and one.origin.step is not None]
     if len(noted) == len(checkpoints) and len(set(noted)) == len(noted):
         if noted != sorted(noted):
             raise UserError("the checkpoints aren't in the order of their steps; name the earliest first")
@@ -84,10 +94,12 @@ class _Pieces:
     """[piece]: the texts that they are of."""
 
 
-def _batches(base: Encoder, examples: Examples) -> Iterator[_Pieces]:
+def _windows(base: Encoder, examples: Examples) -> Iterator[list[_Pieces]]:
+    """Batches of a window of texts, whose masked pieces all checkpoints guess in turn."""
     for first in range(0, len(examples), WINDOW):
         texts = examples.take(range(first, min(first + WINDOW, len(examples))))
         tokens, right = mask_words(base.tokenizer, texts, base.max_length)
+        batches = []
         for rows in group_by_budget(tokens.lengths, default_budget(base)):
             batch = pad(tokens, rows, pad_id=base.tokenizer.pad_token_id or 0, device=base.device)
             own = [right[tokens.starts[row] : tokens.starts[row] + tokens.lengths[row]] for row in rows]
@@ -95,10 +107,11 @@ def _batches(base: Encoder, examples: Examples) -> Iterator[_Pieces]:
             for place, pieces in enumerate(own):
                 masked[place, : len(pieces)] = pieces != NOTHING
             pieces = np.concatenate([one[one != NOTHING] for one in own])
-            yield _Pieces(
+            batches.append(_Pieces(
                 batch.inputs, torch.from_numpy(masked).to(base.device),
                 torch.from_numpy(pieces).long().to(base.device), first + np.repeat(rows, masked.sum(1)),
-            )  # fmt: skip
+            ))  # fmt: skip
+        yield batches
 
 
 def _states(model: Encoder, some: _Pieces) -> torch.Tensor:
@@ -108,30 +121,39 @@ def _states(model: Encoder, some: _Pieces) -> torch.Tensor:
 
 
 def _masked(
-    base: Encoder, checkpoints: Sequence[Encoder], steps: Sequence[int], examples: Examples, config: ForgettingConfig
+    cast: Cast, steps: Sequence[int], examples: Examples, config: ForgettingConfig
 ) -> tuple[list[Line], Lost]:
     """Each checkpoint's guesses by the base's head, as it is and mapped, each text's by the map of others."""
+    base, *checkpoints = cast.members
+    head = base.encoder
     group = (hashed(examples.ids, config.seed) % np.uint64(GROUPS)).astype(np.int64)
     rights: list[np.ndarray] = []
     texts: list[np.ndarray] = []
     hits: list[list[np.ndarray]] = [[] for _ in range(1 + len(checkpoints))]
-    sums = [StateSums(base.hidden_size) for _ in checkpoints]
-    with ExitStack() as until, measuring([base, *checkpoints]), torch.inference_mode():
+    sums = [StateSums(head.hidden_size) for _ in checkpoints]
+    with ExitStack() as until:
         files = [until.enter_context(TemporaryFile()) for _ in checkpoints]
-        bar = until.enter_context(progress("masked words", len(examples)))
-        for some in _batches(base, examples):
-            own = _states(base, some)
-            hits[0].append(judged(base, own, some.right)[1])
-            for place, model in enumerate(checkpoints):
-                theirs = _states(model, some)
-                hits[1 + place].append(judged(base, theirs, some.right)[1])
-                sums[place].add(theirs, own, group[some.text])
-                files[place].write(theirs.float().cpu().numpy().tobytes())
-            rights.append(some.right.cpu().numpy())
-            texts.append(some.text)
-            bar.advance(len(some.inputs["input_ids"]))
+        bar = until.enter_context(progress("masked words", len(examples) * len(cast.members)))
+        for batches in _windows(head, examples):
+            own = []
+            with cast.on(base), measuring([head]), torch.inference_mode():
+                for some in batches:
+                    own.append(_states(head, some))
+                    hits[0].append(judged(head, own[-1], some.right)[1])
+                    rights.append(some.right.cpu().numpy())
+                    texts.append(some.text)
+                    bar.advance(len(some.inputs["input_ids"]))
+            for place, one in enumerate(checkpoints):
+                with cast.on(base, one), measuring([one.encoder]), torch.inference_mode():
+                    for some, its in zip(batches, own, strict=True):
+                        theirs = _states(one.encoder, some)
+                        hits[1 + place].append(judged(head, theirs, some.right)[1])
+                        sums[place].add(theirs, its, group[some.text])
+                        files[place].write(theirs.float().cpu().numpy().tobytes())
+                        bar.advance(len(some.inputs["input_ids"]))
         right, text = np.concatenate(rights), np.concatenate(texts)
-        mapped = [_mapped(base, file, one, right, group[text]) for file, one in zip(files, sums, strict=True)]
+        with cast.on(base), torch.inference_mode():
+            mapped = [_mapped(head, file, one, right, group[text]) for file, one in zip(files, sums, strict=True)]
     seen = [np.concatenate(one) for one in hits]
     n = len(examples)
     counts = np.bincount(text, minlength=n).astype(float)
@@ -174,33 +196,35 @@ def _mapped(
     return hit, float(np.average([one.explained for one in maps], weights=weights))
 
 
-def _told_apart(
-    models: Sequence[Encoder], steps: Sequence[int], pairs: MinimalPairs, config: ForgettingConfig
-) -> list[Line]:
-    result = minimal_pairs(list(models), pairs, repeats=config.repeats, seed=config.seed)
-    keys = list(by_key(models))
-    found = {(one.of["model"], one.of["way"]): one for one in result.numbers(key="accuracy")}
-    lines, base = [], found[keys[0], "own"]
-    for key, step in zip(keys[1:], steps, strict=True):
+def _told_apart(cast: Cast, steps: Sequence[int], pairs: MinimalPairs, config: ForgettingConfig) -> list[Line]:
+    lines = []
+    base, *checkpoints = cast.members
+    for one, step in zip(checkpoints, steps, strict=True):
+        with cast.on(base, one):
+            result = minimal_pairs([base.encoder, one.encoder], pairs, repeats=config.repeats, seed=config.seed)
+        first, key = by_key([base, one])
+        found = {(number.of["model"], number.of["way"]): number for number in result.numbers(key="accuracy")}
+        own = found[first, "own"].value
         for way in ("own", "as_it_is", "mapped"):
-            if one := found.get((key, way)):
-                lines.append(Line("pairs", way, step, one.value, one.low, one.high, one.n or 0, base.value))
+            if told := found.get((key, way)):
+                lines.append(Line("pairs", way, step, told.value, told.low, told.high, told.n or 0, own))
     return lines
 
 
-def _probed(
-    models: Sequence[Encoder], steps: Sequence[int], examples: Examples, config: ForgettingConfig
-) -> list[Line]:
+def _probed(cast: Cast, steps: Sequence[int], examples: Examples, config: ForgettingConfig) -> list[Line]:
     """What probes of each checkpoint find, at the layer that validation chose for it."""
     how: dict[str, Any] = {"repeats": config.repeats, "seed": config.seed}
-    keys = list(by_key(models))
+    keys, states = list(by_key(cast.members)), []
+    for one in cast.members:
+        with cast.on(one):
+            states.append(hidden_states(one.encoder, examples))
     ranks = {"ranks": (config.rank,), "control": False, "random": False, "sentences": 0}
-    trees = structure(list(models), examples, **ranks, **how).tables["scores"]
+    trees = structure(states, examples, **ranks, **how).tables["scores"]
     trees = trees[(trees["arm"] == "probe") & (trees["metric"] == "uuas") & trees["best_layer"]]
     tables = {"trees": trees.set_index("checkpoint")}
     if "pos" in examples.marks:
         linear = {"targets": ("pos",), "probes": ("linear",), "words": config.words, "code": False, "expected": False}
-        tags = probe(list(models), examples, **linear, **how).tables["probes"].rename(columns={"accuracy": "value"})
+        tags = probe(states, examples, **linear, **how).tables["probes"].rename(columns={"accuracy": "value"})
         best = tags.loc[tags.groupby("checkpoint")["validation_loss"].idxmin()]
         tables["parts_of_speech"] = best.set_index("checkpoint")
     return [
@@ -212,8 +236,9 @@ def _probed(
     ]  # fmt: skip
 
 
-def _scores(checkpoints: Sequence[Encoder], steps: Sequence[int], task: Task) -> Iterator[Line]:
-    for model, step in zip(checkpoints, steps, strict=True):
-        asked = task.asked_of(model)
-        score = asked.score(model.predict(asked.test, asked.output))
+def _scores(cast: Cast, steps: Sequence[int], task: Task) -> Iterator[Line]:
+    for one, step in zip(cast.members[1:], steps, strict=True):
+        with cast.on(one):
+            asked = task.asked_of(one.encoder)
+            score = asked.score(one.encoder.predict(asked.test, asked.output))
         yield Line("score", "own", step, score.value, score.low, score.high, score.n, score.chance)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bertscope.core.config import check_least
+from bertscope.core.errors import UserError
 from bertscope.core.question import EXAMPLES, MODELS, Input, Question
+from bertscope.core.series import OverSteps
 
 QUANTITIES = {
     "score": "the task",
@@ -26,6 +28,8 @@ WAYS = {
 class ForgettingConfig:
     """What is asked of each checkpoint."""
 
+    steps: tuple[int, ...] = ()
+    """After how many steps of the training each checkpoint was kept. By default as a series says, or they do."""
     probes: bool = True
     """Whether trees and parts of speech are probed, too, where the texts have them: most of the time goes there."""
     rank: int = 32
@@ -39,23 +43,26 @@ class ForgettingConfig:
 
     def __post_init__(self) -> None:
         check_least(self, rank=1, words=10, repeats=100, seed=0)
+        if list(self.steps) != sorted({*self.steps}) or any(step < 0 for step in self.steps):
+            raise UserError(f"steps are {self.steps}; give whole numbers from 0 on, each higher than the one before")
 
 
 forgetting = Question(
     __name__,
     """The first model is the base, with its masked-word head; the others are checkpoints of a fine-tuning of it, in
-    their order. Each guesses masked words of the texts by the base's head: as it is, where coordinates that drifted
-    count as lost, too, and after an affine map of its last states to the base's, fitted on other texts. Only what is
-    lost in spite of the map is forgotten. Beside it minimal pairs in the same two ways (`--pairs`), what probes find
-    of trees and parts of speech where the texts have them, and the score of the task that is learnt (`--task`): one
-    figure over the steps.""",
+    their order, or a series of them, through which the texts go once. Each guesses masked words of the texts by the
+    base's head: as it is, where coordinates that drifted count as lost, too, and after an affine map of its last
+    states to the base's, fitted on other texts. Only what is lost in spite of the map is forgotten. Beside it minimal
+    pairs in the same two ways (`--pairs`), what probes find of trees and parts of speech where the texts have them,
+    and the score of the task that is learnt (`--task`): one figure over the steps.""",
     config=ForgettingConfig,
-    inputs={"models": MODELS, "examples": EXAMPLES},
+    inputs={"models": replace(MODELS, in_turn=True), "examples": EXAMPLES},
     optional={
         "pairs": Input("pairs", flag="Minimal pairs to be told apart: demo/minimal, a file, BLiMP."),
         "task": Input("task", flag="The task that is learnt: its score beside what is forgotten."),
     },
     version=1,
+    over_steps=OverSteps(at_once=True),
     main="forgotten",
     better="lower",
     cite="Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?; Kauf & Ivanova 2023, A Better "

@@ -18,7 +18,7 @@ from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, in_points, points, sure
 from bertscope.data.task import Task
-from bertscope.models.encoder import Encoder
+from bertscope.models.cast import Member
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,15 @@ class Lost:
 
 
 def forgetting_result(
-    base: Encoder,
-    checkpoints: Sequence[Encoder],
+    models: Sequence[Member],
     examples: Examples,
     steps: Sequence[int],
     lines: Sequence[Line],
     lost: Lost,
     task: Task | None,
+    told: bool,
 ) -> Result:
+    """`told`: whether somebody said the steps, so that the checkpoints needn't."""
     table = pd.DataFrame([asdict(one) for one in lines])
     order = [quantity for quantity in QUANTITIES if quantity in set(table["quantity"])]
     table["place"] = table["quantity"].map(order.index)
@@ -69,9 +70,9 @@ def forgetting_result(
         tables={"lines": table, "maps": maps},
         headline=_headline(table, lost),
         figures=[_figure(table, task)],
-        models=records([base, *checkpoints]),
+        models=records(models),
         subject=subject,
-        notes=[*examples.notes, *_notes(checkpoints, steps)],
+        notes=[*examples.notes, *_notes(models, steps, told)],
     )
 
 
@@ -111,10 +112,11 @@ def _number(key: str, draws: np.ndarray, n: int) -> Number:
     return Number(key, float(draws[0]), float(low), float(high), n, "share")
 
 
-def _notes(checkpoints: Sequence[Encoder], steps: Sequence[int]) -> list[str]:
-    known = [one.record.origin for one in checkpoints]
-    notes = ["one training: intervals are over texts, and say nothing about how trainings vary"]
-    if not all(origin is not None and origin.step is not None for origin in known):
+def _notes(models: Sequence[Member], steps: Sequence[int], told: bool) -> list[str]:
+    notes = list(dict.fromkeys(note for one in models for note in one.encoder.opening_notes))
+    notes.append("one training: intervals are over texts, and say nothing about how trainings vary")
+    origins = [one.record.origin for one in models[1:]]
+    if not told and list(steps) != [None if origin is None else origin.step for origin in origins]:
         notes.append(f"the checkpoints don't all say their steps: they are counted, 1 to {steps[-1]}")
     return notes
 

@@ -1,0 +1,25 @@
+"""What follows from `courses`: whether another seed would do the same."""
+
+from __future__ import annotations
+
+from bertscope.core import registry
+from bertscope.core.consequence import Consequence
+from bertscope.core.result import Result
+from bertscope.core.small_picture import Line
+
+
+def consequences(result: Result) -> list[Consequence]:
+    question = registry.find(result.subject["question"])
+    changes, means = result.tables["changes"], result.tables["means"]
+    if changes.empty:
+        return []
+    row = changes.loc[(2 * (changes["key"] == question.main) + changes["certain"]).idxmax()]
+    some = means[means["line"] == row["line"]]
+    picture = Line.of(some, "step", "mean")
+    n = f"{result['trainings'].value:.0f}"
+    if not row["certain"]:
+        text = f"Whether training changes {row['line']} is open over {n} trainings: it isn't the same in all of them."
+        return [Consequence("changed", text, 0.2, "means", picture, is_open=True)]
+    way = "up" if row["change"] > 0 else "down"
+    text = f"Training moves {row['line']} {way} whichever the seed: that is certain over {n} trainings."
+    return [Consequence("changed", text, 0.35, "means", picture)]

@@ -1,0 +1,59 @@
+"""`courses`: does it come about alike in every training?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bertscope.core.question import RESULTS, Question
+from bertscope.core.series import Series
+from bertscope.core.step import Root, Step
+
+
+@dataclass(frozen=True)
+class CoursesConfig:
+    """What the trainings are called."""
+
+    names: tuple[str, ...] = ()
+    """By default their numbers, 1, 2 ..."""
+
+
+courses = Question(
+    __name__,
+    """Each training of one recipe is a series of checkpoints; what a question finds along each is set side by side,
+    at the same steps. The line over the steps is the mean over trainings, its band and the interval of the final
+    change are Student's, over trainings: what another seed would do. Beside it when each training got to where it
+    ended.""",
+    config=CoursesConfig,
+    inputs={"courses": RESULTS},
+    version=1,
+    main="certain",
+    cite="none: means over trainings with Student's intervals",
+    numbers={
+        "trainings": "trainings",
+        "certain": "numbers that changed for certain, over trainings",
+        "final_change": "change from the first checkpoint to the last: {line}",
+    },
+    columns={
+        "means": {"low, high": "ends of the 95% interval of the mean, over trainings"},
+        "changes": {
+            "low, high": "ends of the 95% interval of the mean change, over trainings",
+            "earliest, latest": "the first and the last step at which a training got to where it ended, of those "
+            "that are certain by themselves (their number: told)",
+        },
+        "lines": {"low, high": "ends of the 95% interval within a training, over texts"},
+    },
+    compared="how many numbers changed for certain, over trainings",
+    card=(),
+)
+
+
+def over_trainings(found: Series, course: Callable[[Series], Step]) -> Step:
+    """The step that sets several trainings side by side; `course` gives that which follows one."""
+    inputs: dict[str, Step | Root] = {f"courses.{place}": course(one) for place, one in enumerate(found.each())}
+    return courses.step(inputs, CoursesConfig(found.trainings))
+
+
+def called(names: Sequence[str], n: int) -> list[str]:
+    """What the trainings are called."""
+    return list(names) if len(names) == n else [str(place) for place in range(1, n + 1)]
