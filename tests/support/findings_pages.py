@@ -73,7 +73,8 @@ def _template(name: str) -> Any:
 def _words(results: Kept, name: str) -> dict[str, Any]:
     return {
         "of": results.of, "results": results, "study": f"findings-{name}", "differs": differs, "mean_of": mean_of,
-        "count_of": count_of, "told": told, "told_unit": told_unit, "how": lambda results: how(results) + _earlier(name), "head": of_heads,
+        "count_of": count_of, "told": told, "told_unit": told_unit, "how": lambda one: how(one) + _earlier(name),
+        "head": of_heads,
         "tables": tables(name, results), "by_place": by_place, "each": each, "each_row": each_row,
         "kinds": Told.kinds, "same_layers": same_layers, "last_layer": last_layer, "side_by_side": side_by_side,
     }  # fmt: skip
@@ -239,7 +240,7 @@ def how(results: Kept) -> str:
 
 
 def _earlier(name: str) -> str:
-    """Where what was measured before there were studies of the findings still stands, until its study has been run."""
+    """Where what was measured before there were studies of the findings stands, until its study has been run."""
     there = (PAGES / "earlier" / f"{name}.md").exists()
     return f" What was measured before, by hand: [earlier](earlier/{name}.md)." if there else ""
 
