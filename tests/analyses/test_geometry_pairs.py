@@ -71,6 +71,7 @@ def test_a_sample_is_of_whole_pairs_with_words_on_both_sides():
         paired_texts(store, examples, 0, 1000, 4, 0)
 
 
+@pytest.mark.slow
 def test_the_question_has_them_where_the_labels_tell(tiny):
     pairs = read_examples("demo/paraphrase", limit=40)
     result = geometry(tiny, pairs, GeometryConfig(sample=60))

@@ -98,6 +98,7 @@ def test_two_pairs_by_hand(toy):
             assert share == pytest.approx(np.mean(effects) / between, abs=2e-5)
 
 
+@pytest.mark.slow
 def test_the_word_carries_it_below_and_cls_above(found):
     layers = found.tables["patches"].query("kind == 'layer' and direction == 'denoise'")
     assert set(layers["role"]) == {"changed", "before", "after", "cls", "sep"} and layers["layer"].max() == 3

@@ -20,6 +20,7 @@ from planted_probe import POS, TEXTS
 QUICK = bertscope.ProbeConfig(words=300, repeats=100, types=5)
 
 
+@pytest.mark.slow
 def test_checkpoints_side_by_side(tiny):
     examples = bertscope.read_examples("demo/corpus", limit=120)
     store = bertscope.hidden_states(tiny, examples)
@@ -77,6 +78,7 @@ def test_nothing_is_chosen_on_test():
     assert number.value == accuracy[0]
 
 
+@pytest.mark.slow
 def test_checkpoints_of_different_widths_are_probed_alike():
     stores = [made_store(TEXTS, [one_hot(POS, dim)] * 2, name=f"dim {dim}") for dim in (4, 7)]
     result = bertscope.probe(stores, TEXTS, replace(QUICK, targets=("pos",), probes=("linear",)))

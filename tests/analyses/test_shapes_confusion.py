@@ -77,6 +77,7 @@ def coverage(trials: int, monkeypatch, *, likeness: float | None, other: float |
     return float(np.mean(held))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("likeness", [1e6, 30.0, None])
 @pytest.mark.parametrize("other", [None, 20.0])
 def test_the_range_holds_the_truth(monkeypatch, likeness, other):

@@ -66,6 +66,7 @@ def test_a_shard_has_the_windows_of_a_pass():
     assert DivisionConfig().window == WINDOW
 
 
+@pytest.mark.slow
 def test_patterns(models, corpus, tmp_path):
     """Also by a number of shards that isn't that of the windows: then some have several, or none."""
     ask = find("patterns")
@@ -90,6 +91,7 @@ def test_features(models, tmp_path):
     assert_same(whole, find("features")(models, bank, repeats=100, shards=2, store=tmp_path / "store"))
 
 
+@pytest.mark.slow
 def test_features_of_texts_without_words(models, corpus, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     whole = find("features")(models[0], str(corpus), repeats=100)
@@ -149,6 +151,7 @@ def test_masked_words(short, tmp_path):
     assert_same(whole, find("masked-words")("pocket", str(short), **how, shards=3, store=tmp_path))
 
 
+@pytest.mark.slow
 def test_states(models, short, tmp_path):
     """Each shard keeps its own array, also one without a text; the whole is a reading over them, equal to the last
     bit, and copies nothing."""

@@ -99,6 +99,7 @@ def test_scratch_shares_the_fine_tuning(command, csv, model, tmp_path):
     assert scores.groupby("arm")["seed"].nunique()["tuned"] == 2
 
 
+@pytest.mark.slow
 def test_on_a_terminal_an_experiment_says_where_it_stands(csv, model, tmp_path):
     import pty
 

@@ -66,6 +66,7 @@ def test_a_store_of_another_version_says_nothing_beside_json(command, model, tmp
         assert code == 0 and not err and json.loads(out), words
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_trained_anew_is_two_models_of_one_name(command, csv, model, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "250")
     times = iter(("2026-11-16T14:02:10+00:00", "2026-11-16T14:31:50+00:00"))

@@ -62,6 +62,7 @@ def on_a_terminal(script, words, folder):
     return done.wait(), seen.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [

@@ -167,6 +167,7 @@ def test_the_demo_has_both():
             read_task(source, metric=wrong, kind=kind)
 
 
+@pytest.mark.slow
 @with_shared
 def test_ewt():
     task = read_task(EWT)

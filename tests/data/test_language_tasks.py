@@ -28,6 +28,7 @@ def test_no_row_twice_in_any_split(name):
     assert len(set(rows)) == len(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", demo.NAMES)
 def test_no_sentence_of_any_text_in_two_splits(name, seed):

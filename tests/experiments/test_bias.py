@@ -54,6 +54,7 @@ def answered(tmp_path_factory, base, rows):
     return step, store, made_by(step, store)
 
 
+@pytest.mark.slow
 def test_a_planted_gap_is_found_and_is_the_words_doing(answered):
     """Who never saw winter can't know what red means; who lost as many random rows does."""
     step, store, _ = answered

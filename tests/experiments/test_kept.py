@@ -74,6 +74,7 @@ def test_shrink_tells_what_is_kept_and_how_surely(toy_model, toy_task, tmp_path)
     assert "| change | kept |" in card and f"| {kept.value:.0%} [{kept.low:.0%}, {kept.high:.0%}] |" in card
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("clock")
 @pytest.mark.parametrize(
     ("change", "verdict"),

@@ -89,6 +89,7 @@ def test_the_whole_of_it(tmp_path, step):
     assert told.main == arms.loc[("s", "good", "retrained"), "left"] and "(2 seeds, s-pruning)" in told.sentence
 
 
+@pytest.mark.slow
 def test_results_say_which_they_are_so_that_their_order_is_nothing(tmp_path, tiny, rows):
     config = replace(QUICK_LOTTERY, seeds=(3, 1), epochs=1)
     step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), config)
@@ -126,6 +127,7 @@ def test_results_say_which_they_are_so_that_their_order_is_nothing(tmp_path, tin
     assert set(shown["attention"]) == {"raw", "norm-weighted"} and set(shown["of"]) == {"all heads", "survivors"}
 
 
+@pytest.mark.slow
 def test_differences_are_those_of_the_table(tmp_path, tiny, rows):
     one = plan(
         model_root(tiny.save(tmp_path / "tiny")), task_root(rows), replace(QUICK_LOTTERY, methods=("s",), seeds=(3,))
@@ -226,6 +228,7 @@ def test_hans_is_scored_by_halves_and_over_seeds(tmp_path, tiny):
         plan(model_root(tmp_path / "tiny"), task_root(rows), replace(config, hans=str(rows)))
 
 
+@pytest.mark.slow
 def test_methods_in_any_order(tmp_path, tiny, rows):
     step = plan(
         model_root(tiny.save(tmp_path / "tiny")),

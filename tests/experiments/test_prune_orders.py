@@ -35,6 +35,7 @@ def _masks(folder, size: int) -> np.ndarray:
     return np.stack([np.unpackbits(one, count=size).astype(bool) for one in packed])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 def test_parts_go_in_the_order_and_a_killed_run_goes_on(tiny, own, order, tmp_path, monkeypatch):
     config = PruneConfig(force=True, share=0.5, order=order, stop="smallest")

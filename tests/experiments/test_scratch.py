@@ -33,6 +33,7 @@ def answered(tmp_path_factory, _pocket):
     return step, store, made_by(step, store)
 
 
+@pytest.mark.slow
 def test_the_steps(answered):
     _, _, made = answered
     wanted = {"finetune": 5 * len(TRAININGS), "untuned": 5, "scratch": 1}

@@ -63,6 +63,7 @@ def test_half_of_the_parameters(toy_model, toy_task, tmp_path):
     assert not any(unit.startswith("neuron:") for unit in said["cut"][-1])
 
 
+@pytest.mark.slow
 def test_it_opens_in_a_new_process_with_the_same_logits(toy_model, toy_task, tmp_path):
     shrunk = shrink(toy_model, toy_task, replace(BARE, target="30%"), out=tmp_path / "small")
     script = (
@@ -77,6 +78,7 @@ def test_it_opens_in_a_new_process_with_the_same_logits(toy_model, toy_task, tmp
     assert np.array_equal(np.load(out), shrunk.encoder.predict(few).logits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distill", [False, True])
 def test_training_brings_back_what_cutting_cost(toy_model, toy_task, distill):
     hard = replace(BARE, target="5%", step=0.5)

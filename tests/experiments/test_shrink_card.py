@@ -123,6 +123,7 @@ def test_the_card_says_what_the_tables_say(said, toy_model):
     ]
 
 
+@pytest.mark.slow
 def test_the_code_on_the_card_names_labels_and_cuts_long_texts(said, toy_model, tmp_path, monkeypatch):
     pytest.importorskip("onnxscript")
     toy_model.save(tmp_path / "small")

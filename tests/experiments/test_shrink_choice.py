@@ -149,6 +149,7 @@ TWICE = ShrinkConfig(target="2x", retrain=False)
 FAST = {"whole_int8": 2.5, "cut_int8": 2.5}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("onnx", "wrong", "wanted", "said"),
     [

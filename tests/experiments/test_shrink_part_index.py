@@ -55,6 +55,7 @@ def test_the_report_split_decides_nothing(toy_model, toy_task):
         assert all(torch.equal(batch["input_ids"], same["input_ids"]) for batch, same in pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distill", [False, True])
 def test_the_teacher_is_the_whole_model(toy_model, toy_task, monkeypatch, distill):
     teachers = []
@@ -75,6 +76,7 @@ def test_the_teacher_is_the_whole_model(toy_model, toy_task, monkeypatch, distil
         assert teacher is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uneven", [1.0, 1.2])
 def test_as_fast_as_was_asked_by_measurement_not_by_estimate(toy_model, toy_task, clock, uneven):
     clock.uneven = uneven
@@ -99,6 +101,7 @@ def test_what_was_measured_says_what_can_not_be_reached(toy_model, toy_task, mon
         shrink(toy_model, toy_task, replace(BARE, target="3x"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("batch", "other"), [(8, 1), (1, 32)])
 def test_speed_counts_for_as_many_texts_as_were_asked_for(toy_model, toy_task, clock, batch, other):
     result = shrink(toy_model, toy_task, replace(BARE, target="1.5x", batch=batch)).result
@@ -113,6 +116,7 @@ def test_speed_counts_for_as_many_texts_as_were_asked_for(toy_model, toy_task, c
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_steps_and_rows_are_as_many_as_were_asked_for(toy_model, toy_task):
     few = shrink(toy_model, toy_task, replace(BARE, step=0.5)).result.tables["steps"]
     assert len(few) <= 3 < len(shrink(toy_model, toy_task, replace(BARE, step=0.1)).result.tables["steps"])
@@ -139,6 +143,7 @@ def test_models_are_timed_without_dropout_and_left_as_they_were(toy_model, toy_t
     assert clock.sizes and not clock.training and not shrunk.encoder.model.training and toy_model.model.training
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uneven", [1.0, 1.4])
 def test_other_sizes_are_called_by_the_speed_they_were_measured_at(toy_model, toy_task, clock, uneven):
     """Where uneven models take longer than is estimated, the search has to go further to be 2x as fast: the size at
@@ -165,6 +170,7 @@ def test_every_figure_can_be_drawn(toy_model, toy_task):
         chart(figure, result.tables[figure.table]).to_dict()
 
 
+@pytest.mark.slow
 def test_the_curve_has_other_sizes_and_other_ways(toy_model, toy_task):
     result = shrink(toy_model, toy_task, replace(BARE, curve=True, step=0.2)).result
     models = result.tables["models"].set_index("model")
@@ -194,6 +200,7 @@ def flat_weights(encoder) -> np.ndarray:
     return np.concatenate([one.detach().numpy().ravel() for one in prunable(encoder).values()])
 
 
+@pytest.mark.slow
 def test_alternatives_are_trained_as_the_cut_model_is_and_pruned_weights_stay_pruned(toy_model, toy_task):
     config = replace(BARE, retrain=True, epochs=1, learning_rate=1e-3)
     work = measure.Shrinking(toy_model, toy_task, config, None)
@@ -270,6 +277,7 @@ def test_an_onnx_file_that_says_something_else_than_torch_is_a_bug(toy_model, to
         work.in_onnx(whole, toy_model, tmp_path)
 
 
+@pytest.mark.slow
 def test_scores_are_shrunk_too(_pocket):
     scores = toy.task(regression=True)
     model = toy.learned(scores, _pocket.tokenizer)

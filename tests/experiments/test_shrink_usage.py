@@ -75,6 +75,7 @@ def test_every_task_head_of_an_output_has_a_usage(_tiny):
         assert "answers" in usage.onnx
 
 
+@pytest.mark.slow
 def test_spans(_pocket, tmp_path, monkeypatch):
     model, task = PLANTED["spans"].model(_pocket.tokenizer), PLANTED["spans"].task(6)
     _, plain, onnx = codes(model, tmp_path / "m", monkeypatch)

@@ -83,6 +83,7 @@ def test_who_doesnt_read_its_answer_loses_its_connection(fake, monkeypatch):
         unread.close()
 
 
+@pytest.mark.slow
 def test_who_asks_on_and_reads_nothing_loses_its_connection(fake, monkeypatch):
     """Its next request is ours to answer, but its answers wait for it."""
     monkeypatch.setattr(server_module, "Connections", lambda: Connections(seconds=0.5, look=0.1))

@@ -64,6 +64,7 @@ def test_without_the_flag_a_line_says_what_to_do(pickled, command):
         convert("nobody/nothing", None, False)
 
 
+@pytest.mark.slow
 def test_several_files_with_an_index(tmp_path):
     folder = small_sharded_folder(tmp_path)
     wanted = load(folder, device="cpu").predict(TEXTS).logits
@@ -179,6 +180,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("change", "message"), WRONG)
 def test_what_is_no_weights_is_left_closed(change, message, pickled, tmp_path):
     change(pickled, tmp_path / "mark")

@@ -40,6 +40,7 @@ def longer(task):
     return replace(task, test=replace(task.test, pair=pair))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_gives_what_torch_gives_and_says_the_same(kind, _pocket, tmp_path):
     planted = PLANTED[kind]
@@ -65,6 +66,7 @@ def test_a_file_gives_what_torch_gives_and_says_the_same(kind, _pocket, tmp_path
     assert small.logits.shape == wanted.logits.shape
 
 
+@pytest.mark.slow
 def test_it_is_the_file_that_runs(_pocket, tmp_path, monkeypatch):
     """Whoever goes past it, to the library's model, would compare torch with itself."""
     model = PLANTED["spans"].model(_pocket.tokenizer)

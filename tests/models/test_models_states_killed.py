@@ -65,6 +65,7 @@ def test_killed_at_random_moments_it_ends_bit_equal(tmp_path):
         assert path.read_bytes() == (place / path.name).read_bytes(), path.name
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_memory_is_flat(tmp_path):
     counts = (1_000, 10_000)

@@ -105,6 +105,7 @@ print(encoder.task_head, encoder.name, encoder.fingerprint, logits)
 """
 
 
+@pytest.mark.slow
 @on_cpu
 def test_it_comes_back_bit_equal_in_another_process(tiny, sentences, tmp_path):
     encoder = with_parser(tiny, RELATIONS, seed=1, name="mine")

@@ -41,6 +41,7 @@ def folder(_folder, tmp_path):
     return shutil.copytree(_folder, tmp_path / "labels")
 
 
+@pytest.mark.slow
 def test_a_file_says_what_torch_says_and_no_row_differs(folder):
     task, model, file = PLANTED["classification"].task(ROWS), load(folder), open_scorer(str(folder / "model.onnx"))
     assert isinstance(file, OnnxScorer) and file.labels == model.labels and file.max_length == model.max_length

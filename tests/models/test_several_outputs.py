@@ -113,6 +113,7 @@ def test_gradients_are_those_of_one_example_at_a_time(tiny, task):
     np.testing.assert_allclose(found.heads, np.mean(each, 0), rtol=1e-3, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_model_learns_it_keeps_its_names_and_is_read_again(pocket, task, tmp_path):
     trained = finetune(pocket, task, FinetuneConfig(epochs=4, learning_rate=5e-4), out=tmp_path / "model")
     result, again = trained.result, load(tmp_path / "model")

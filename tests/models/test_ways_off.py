@@ -227,6 +227,7 @@ def test_parts_that_always_say_the_same_are_missed_by_nobody(encoder, own):
         assert np.abs(zero[1:] - zero[0]).max((1, 2)).min() > 1e-4, "they do say something"
 
 
+@pytest.mark.slow
 def test_optimal_is_no_further_than_mean_and_zero_whatever_the_descent_does(encoder, own, monkeypatch):
     def apart(mode, reference):
         return judge_without(

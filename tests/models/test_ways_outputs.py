@@ -17,6 +17,7 @@ from planted_kinds import PLANTED
 from toy import task_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(MODEL_OUTPUTS))
 def test_needed_heads_are_missed_by_every_mode(kind, _pocket):
     """Other parts of these models say nothing, so that whatever is left in their place is what they said."""

@@ -128,6 +128,7 @@ def test_the_tables_of_a_result_have_the_texts_all_the_same(visit):
     assert f"like {FEW.text[0]}" in near.locator("tbody tr").first.inner_text()
 
 
+@pytest.mark.slow
 def test_ten_thousand_rows_are_less_than_15_mb(large_page):
     assert large_page.stat().st_size < MOST_BYTES, f"{large_page.stat().st_size:,} bytes"
 

@@ -19,6 +19,7 @@ def most(repeats: int) -> int:
     return int(binom.ppf(0.999, repeats, LEVEL))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("simulated", "claim", "noise", "repeats"),
     [

@@ -84,6 +84,7 @@ def test_by_the_command(asked, tmp_path, command):
     assert code == 2 and said.startswith("bertscope: structure can't be asked in shards") and said.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 @on_cpu
 def test_on_workers(asked, tmp_path):

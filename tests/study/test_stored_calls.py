@@ -82,6 +82,7 @@ def test_a_model_and_data_in_memory_are_found_again(tmp_path, tiny):
     assert len(steps(tmp_path)) == 3, "another text is other data, another weight another model"
 
 
+@pytest.mark.slow
 def test_another_process_finds_it(tmp_path, tiny):
     folder = tiny.save(tmp_path / "tiny")
     code = f"""

@@ -240,7 +240,7 @@ def test_ready_studies_have_no_loose_ends(name):
     assert found.steps and not found.notes
     assert len(set(ids(found.steps))) == len(found.steps)
     if name == "everything":
-        own = {"pretrain", "course", "forgetting"}  # of text, or of checkpoints, that only a user has
+        own = {"pretrain", "course", "courses", "forgetting"}  # of text, or of checkpoints, that only a user has
         asked = {question for question, entry in QUESTIONS.items() if entry.group} - own
         assert {step.name for step in graph(found.steps).values()} >= asked
 

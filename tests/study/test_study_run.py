@@ -64,6 +64,7 @@ def test_the_page_shows_the_study_and_not_the_rest_of_the_store(run, tmp_path):
     assert "Train an encoder on a task" in text and "What shape is each head" not in text
 
 
+@pytest.mark.slow
 @draws_pages
 def test_the_page_is_of_the_study_that_was_run_last(run, stored, tmp_path):
     """Also where every step of it was stored: by its steps and its title a page is known."""

@@ -20,6 +20,7 @@ from device import draws_pages
 from short_study import STUDY
 
 
+@pytest.mark.slow
 @draws_pages
 def test_gc_deletes_what_no_named_study_needs(run, stored, tmp_path):
     (tmp_path / "less.yaml").write_text(STUDY.replace("  - patterns: {repeats: 100}\n", ""))

@@ -105,11 +105,11 @@ def package() -> dict[str, Any]:
 
 def licences(about: Message) -> list[dict[str, Any]]:
     """As a package says it: by an expression, else by classifiers, else in a line of its own."""
-    if expression := about["License-Expression"]:
+    if expression := about.get("License-Expression"):
         return [{"expression": expression}]
     all_of_them = about.get_all("Classifier") or ()
     classifiers = [line.split(" :: ")[-1] for line in all_of_them if line.startswith("License ::")]
-    own = (about["License"] or "").strip().splitlines()
+    own = (about.get("License") or "").strip().splitlines()
     names = [name for name in classifiers if name != "OSI Approved"] or own[:1] or [UNSAID]
     return [{"license": {"name": name}} for name in names]
 

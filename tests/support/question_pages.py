@@ -46,6 +46,7 @@ _NO_STUDY = {
     "claims": "Every study ends with it; it can't be asked in one.",
     "course": "A series in a model's place makes it: `patterns: {of: mine}`, with `mine` under "
     "[`series`](../series.md).",
+    "courses": "Several trainings in a model's place make it, under [`series`](../series.md#several-trainings).",
 }
 
 

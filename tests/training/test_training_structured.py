@@ -71,6 +71,7 @@ def make_task(kind: str, n: int = 160) -> Task:
     return Task("toy", "trees", ("dep", "det", "root"), *splits, "las")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_planted_task_is_learnt(pocket, kind, tmp_path):
     before = pocket.fingerprint
@@ -112,6 +113,7 @@ def test_spans_are_a_plain_hugging_face_folder(tiny, tmp_path):
         assert said[ends].shape[0] == 40 and torch.allclose(said[ends], wanted[ends], atol=1e-6)
 
 
+@pytest.mark.slow
 @on_cpu
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stopped_training_goes_on_to_the_same_weights(tiny, kind, tmp_path, monkeypatch):

@@ -39,6 +39,7 @@ def task(tmp_path):
     return read_task(path)
 
 
+@pytest.mark.slow
 def test_tags_are_learnt_and_what_is_saved_is_the_librarys_own(pocket, task, tmp_path):
     before = pocket.fingerprint
     trained = finetune(pocket, task, LEARN, out=tmp_path / "out")

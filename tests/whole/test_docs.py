@@ -66,6 +66,7 @@ def test_command_lines_in_the_pages_are_understood(page):
                     pytest.fail(f"{page.name}: {line.strip()}: {error}")
 
 
+@pytest.mark.slow
 def test_the_python_page_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = code_blocks(HERE / "docs" / "python.md", "python")

@@ -168,7 +168,7 @@ questions:
 """
     Path("all.yaml").write_text(around + "\n".join(lines) + "\n", encoding="utf-8")
     asked = {step.name for step in read_study("all.yaml", []).steps}
-    assert asked == {question.name for question in QUESTIONS} - {"course"}
+    assert asked == {question.name for question in QUESTIONS} - {"course", "courses"}
 
 
 def test_the_first_picture_is_small():

@@ -143,6 +143,7 @@ def test_a_score_has_no_name_to_match(_pocket):
         toy.task().score(predicted)
 
 
+@pytest.mark.slow
 def test_questions_give_a_turned_models_numbers_as_the_straight_ones(model, clock):
     own, other = task(), turned(model)
     configs = [

@@ -54,7 +54,7 @@ def test_the_card_of_pocket_says_what_its_config_says():
 def test_the_notice_names_every_file_of_numbers():
     notice = (HERE / "NOTICE").read_text(encoding="utf-8")
     for path in SOURCE.rglob("*.safetensors"):
-        place = path.relative_to(HERE)
+        place = path.relative_to(SOURCE.parent)  # as the package has it
         assert str(place) in notice or str(place.parent) in notice
 
 

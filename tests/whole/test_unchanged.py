@@ -104,6 +104,7 @@ def test_no_question_that_reads_a_model_is_forgotten():
     assert reads == {*SETTINGS, *LEFT_OUT}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_question_leaves_its_model_as_it_was(name, roots, tmp_path):
     store, step = Store(tmp_path), ask(name, roots)

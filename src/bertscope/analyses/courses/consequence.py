@@ -13,8 +13,8 @@ def consequences(result: Result) -> list[Consequence]:
     changes, means = result.tables["changes"], result.tables["means"]
     if changes.empty:
         return []
-    row = changes.loc[(2 * (changes["key"] == question.main) + changes["certain"]).idxmax()]
-    some = means[means["line"] == row["line"]]
+    place = (2 * (changes["key"] == question.main) + changes["certain"]).idxmax()
+    row, some = changes.loc[place], means.merge(changes.loc[[place], ["line", "key", "unit"]])
     picture = Line.of(some, "step", "mean")
     n = f"{result['trainings'].value:.0f}"
     if not row["certain"]:
