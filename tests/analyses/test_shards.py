@@ -91,7 +91,6 @@ def test_features(models, tmp_path):
     assert_same(whole, find("features")(models, bank, repeats=100, shards=2, store=tmp_path / "store"))
 
 
-@pytest.mark.slow
 def test_features_of_texts_without_words(models, corpus, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     whole = find("features")(models[0], str(corpus), repeats=100)
