@@ -17,11 +17,11 @@ help: ## show what can be made
 demo: $(VENV)/.installed ## run the demo on the built-in model and language: demo-report.html
 	$(BIN)/bertscope demo
 
-# A worker for each core that this process may use, and one for when another waits. Each has its part of the tests in
-# order, since a file's tests share what is slow to make, and who is done takes from the end of another's.
+# A worker for each core that this process may use (one more than cores gains nothing). Each has its part of the tests
+# in order, since a file's tests share what is slow to make, and who is done takes from the end of another's.
 WORKERS = $(shell $(BIN)/python -c 'import os; \
 	cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(); \
-	print("-n", cores + 1, "--dist worksteal") if cores > 1 else None')
+	print("-n", cores, "--dist worksteal") if cores > 1 else None')
 # Only the files that have such tests: to look through all of them takes half a minute.
 ALONE = $(shell grep -rl --include='*.py' 'mark\.alone' tests)
 

@@ -135,6 +135,7 @@ def test_the_panel_passes_on_exchanged_outputs(told):
     assert any(note.startswith("null panel: passes") for note in told.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["", "mcnemar_p", "paired_p_of_nothing"])
 def test_the_panel_fails_where_a_test_is_broken(tiny, monkeypatch, broken):
     """A p-value that is smaller than it ought to be is found out, by whichever of the two tests."""

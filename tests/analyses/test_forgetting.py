@@ -176,6 +176,7 @@ def opened(monkeypatch):
     return most
 
 
+@pytest.mark.slow
 def test_a_series_is_asked_at_once_in_the_memory_of_two(training, opened, tmp_path):
     base, run = training
     texts, how = read_examples("demo/corpus", limit=60), {"store": tmp_path / "store", **QUICK}

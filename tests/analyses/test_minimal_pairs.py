@@ -112,6 +112,7 @@ def drift(model):
     norm.bias.add_(0.7)
 
 
+@pytest.mark.slow
 def test_what_only_drifted_is_not_forgotten(_pocket, agreement):
     found = minimal_pairs([_pocket, tuned_from(_pocket, drift)], agreement)
     by = {number.of["way"]: number.value for number in found.numbers(key="accuracy")}
@@ -124,6 +125,7 @@ def test_what_only_drifted_is_not_forgotten(_pocket, agreement):
     assert told is not None and "points are forgotten" in told.sentence and told.main == by["own"]
 
 
+@pytest.mark.slow
 def test_what_no_map_brings_back_is_forgotten(_pocket, agreement):
     def forget(model):
         generator = torch.Generator().manual_seed(0)

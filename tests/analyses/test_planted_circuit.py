@@ -130,6 +130,7 @@ def test_readout_finds_the_layer_from_which_the_answer_is_there(planted, task):
         np.testing.assert_allclose(below["loss"], np.log(2), atol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["head", "mlp", "both"])
 def test_by_every_ranking_the_circuit_comes_first_and_is_all_there_is(planted, task, kind):
     result = circuits(planted, task, units=(kind,), steps=20, repeats=200)

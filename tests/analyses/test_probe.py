@@ -99,6 +99,7 @@ def test_the_last_checkpoint_is_the_one_given_last_whatever_its_width():
     }
 
 
+@pytest.mark.slow
 def test_nothing_is_claimed_of_a_gain_that_may_be_noise():
     noise = [np.random.default_rng(layer).normal(size=(1200, 3)) for layer in range(3)]
     result = bertscope.probe(made_store(TEXTS, noise), TEXTS, replace(QUICK, targets=("pos",), probes=("linear",)))

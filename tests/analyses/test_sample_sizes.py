@@ -101,6 +101,7 @@ def measured_geometry(store, examples, config):
     return np.stack([*means, *spread, np.nanmean(similar, 1), known.of_sample(effective_rank)], 1)
 
 
+@pytest.mark.slow
 def test_geometry_does_not_move_with_the_number_of_texts():
     """The truth of SelfSim and MEV is that of a corpus of 2,000 texts, of the spread that of the language's own
     covariance. SelfSim as the mean over all types, and the effective rank of the sample itself, move."""

@@ -124,6 +124,7 @@ def test_learning_learns(monkeypatch):
     assert (called == made.targets.argmax(-1)).float().mean() > 0.9
 
 
+@pytest.mark.slow
 def test_the_command_trains_judges_and_writes(command, monkeypatch, tmp_path):
     monkeypatch.setattr(learn, "_STEPS", 4)
     monkeypatch.setattr(learn, "_FOLDS", 2)

@@ -51,6 +51,7 @@ def test_what_a_cut_breaks_is_found_in_every_kind(planted):
     assert ({"p_a", "p_b"} <= {*rows}) == ("calibration" in result.tables)
 
 
+@pytest.mark.slow
 def test_a_model_against_itself_in_every_kind(planted):
     task, model, _ = planted
     result = versus(model, model, task, QUICK)
@@ -158,6 +159,7 @@ def test_label_sets_that_do_not_match_are_one_line(three):
         versus.compute(Says("A", task, right), Says("B", task, right, labels=("p", "q", "r")), task, QUICK)
 
 
+@pytest.mark.slow
 def test_each_model_has_its_own_threshold_but_not_its_other_form(_pocket):
     one = PLANTED["several"]
     task, model = one.task(ROWS), one.model(_pocket.tokenizer)

@@ -80,6 +80,7 @@ def test_nothing_is_computed_twice_and_one_changed_setting_is(command, csv, mode
     assert "running" not in command("finetune", model, "--on", moved, "--epochs", "1")[2]
 
 
+@pytest.mark.slow
 def test_scratch_shares_the_fine_tuning(command, csv, model, tmp_path):
     command("finetune", model, "--on", csv, "--epochs", "1")
     code, _, err = command("scratch", model, "--on", csv, "--epochs", "1", "--out", "compared")
@@ -147,6 +148,7 @@ def test_several_values_by_commas_or_spaces(command, csv, model):
     assert "stored" in command("ablate", "tuned", "--on", csv, "--permutations", "199", "--units", "heads,mlp")[2]
 
 
+@pytest.mark.slow
 def test_sets_of_parts_and_importance(command, csv, model):
     command("finetune", model, "--on", csv, "--epochs", "1", "--out", "tuned")
     for mode in ("uniform", "zero", "mean"):

@@ -84,6 +84,7 @@ def test_a_step_that_fails_ends_alike_in_a_pipe_and_on_a_terminal(results, tmp_p
     assert piped[1].splitlines()[0].startswith("running  overlap") and piped[1].count("\n") == 2
 
 
+@pytest.mark.slow
 def test_quiet_and_verbose_before_and_after_the_command(results, tmp_path):
     script = BROKEN.format(error="ZeroDivisionError('oops')")
     for words in (["-q", "overlap", *results], ["overlap", *results, "--quiet"]):
@@ -140,6 +141,7 @@ def test_what_another_version_stored_is_skipped_counted_and_deleted(command, res
     assert "skipped" not in command("ls")[2] and len(list(shelf.finished())) == 1
 
 
+@pytest.mark.slow
 def test_completion_names_commands_and_flags(tmp_path):
     """The script that is installed is plain bash: it asks nothing of Python, so nothing is loaded."""
     script = tmp_path / "bertscope.bash"

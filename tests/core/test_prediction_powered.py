@@ -69,6 +69,7 @@ def test_shares_add_up_and_stay_shares():
     assert none.tolist() == [1, 0] and low[0] < 1 and high[1] > 0, "a class that wasn't met in 100 may still be there"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labelled", [100, 300])
 def test_the_interval_holds_the_truth_where_the_classifiers_own_never_does(labelled):
     """600 samples: a class's own rate is known to 0.018."""

@@ -222,6 +222,7 @@ def test_every_arm_is_trained_as_asked():
         assert {name: getattr(one, name) for name in asked} == asked
 
 
+@pytest.mark.slow
 def test_all_of_it_on_a_small_model(tiny, tmp_path):
     tiny.save(tmp_path / "base")
     texts = tmp_path / "texts.txt"

@@ -25,6 +25,7 @@ def rows(tmp_path):
     return write_reviews(tmp_path / "rows.csv", 150)
 
 
+@pytest.mark.slow
 def test_the_whole_of_it(tmp_path, tiny, rows):
     config = FreezeConfig(epochs=1, learning_rate=2e-3, seeds=(0, 1), sets=("embeddings", "2", "2-2", "encoder"))
     step = plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), config)

@@ -96,6 +96,7 @@ def test_the_tested_stop_wants_to_be_certain(model, monkeypatch):
     assert steps["p"][2] > 0.05 > steps["p"][1] and not steps["passes"][2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", ["paper", "smallest", "tested"])
 def test_the_interval_of_what_is_left_is_the_bootstrap_by_hand(model, monkeypatch, stop):
     plant(monkeypatch, FALLS_AND_RISES)

@@ -52,6 +52,7 @@ def check(encoder, path) -> None:
         assert np.allclose(model(inputs)["logits"], wanted, atol=1e-4), (rows, length)
 
 
+@pytest.mark.slow
 def test_an_uneven_model_in_onnx_and_int8(_pocket, tmp_path, texts):
     encoder, path = exported("bert", _pocket, tmp_path)
     before = encoder.fingerprint

@@ -23,6 +23,7 @@ def made(tmp_path_factory):
     return bases(tmp_path_factory.mktemp("made"))
 
 
+@pytest.mark.slow
 def test_changed_folders_open_or_are_refused(made, tmp_path):
     found = fuzz(tmp_path, made, 0, 200)
     assert not found["wrong"], "\n".join(found["wrong"])

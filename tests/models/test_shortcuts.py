@@ -80,6 +80,7 @@ def first_states(encoder, examples):
     return np.stack(rows, 1)
 
 
+@pytest.mark.slow
 def test_shortcuts_of_a_model_are_ridges_of_its_first_tokens_states(toy):
     made, encoder = toy
     random = with_random_weights(encoder, 0)

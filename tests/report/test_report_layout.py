@@ -71,6 +71,7 @@ BEFORE = f"""async () => {{
 }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_figure_takes_the_room_that_was_kept_for_it(visit, width):
     page = visit(width, at="#task=none")
@@ -90,6 +91,7 @@ BEYOND = """() => [...document.querySelectorAll('.chart')].filter((chart) => {
 }).map((chart) => chart.dataset.figure)"""
 
 
+@pytest.mark.slow
 def test_a_figure_of_few_cells_is_as_wide_as_its_legend(visit):
     page = visit(1280)
     draw_all(page)

@@ -20,6 +20,7 @@ from side_by_side import FOUR, block, choose, drawn, open_table, opened, page_fi
 pytestmark = NEEDS_CHROMIUM
 
 
+@pytest.mark.slow
 def test_one_table_holds_the_rows_of_all_and_is_sorted_as_a_whole(visit):
     page = visit()
     table = open_table(page, "heads")
@@ -80,6 +81,7 @@ def test_an_answer_leads_to_its_rows_in_the_shared_tables(visit):
     assert table.locator("tbody tr").count() == 6
 
 
+@pytest.mark.slow
 def test_a_switch_that_leaves_nothing_to_show_breaks_neither_tables_nor_paper(browser, tmp_path):
     put(tmp_path, answer("demo/sentiment", rows=2), on="a", task="demo/sentiment")
     put(tmp_path, answer("demo/topics", rows=80), on="b", task="demo/topics")
@@ -97,6 +99,7 @@ def test_a_switch_that_leaves_nothing_to_show_breaks_neither_tables_nor_paper(br
     page.context.close()
 
 
+@pytest.mark.slow
 def test_paper_has_of_a_shared_table_what_it_had_before(browser, tmp_path):
     """One answer's table is short, the other's isn't: only the first is printed, as if it stood alone."""
     put(tmp_path, answer("demo/sentiment", rows=2), on="a")
@@ -110,6 +113,7 @@ def test_paper_has_of_a_shared_table_what_it_had_before(browser, tmp_path):
     page.context.close()
 
 
+@pytest.mark.slow
 def test_a_column_called_answer_stays_itself(browser, tmp_path):
     for task in ("demo/sentiment", "demo/topics"):
         result = answer(task)

@@ -66,6 +66,7 @@ def same(steps: list[Step], one: Store, other: Store) -> bool:
     return all(one.result(step).equals(other.result(step)) for step in steps)
 
 
+@pytest.mark.slow
 @on_cpu
 @pytest.mark.parametrize("weighted", [False, True])
 def test_five_questions_share_one_pass_and_find_the_same(models, passes, tmp_path, weighted):

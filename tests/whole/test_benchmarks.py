@@ -142,6 +142,7 @@ def test_scanned_heads_are_distinct_and_spread_evenly(per_layer):
     assert all(head.check([12] * 12) for head in heads)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("right", [True, False])
 def test_shrink_makes_a_table_of_what_it_is_given(tmp_path, capsys, tiny, many, right):
     """A model that is always right, and one that is always wrong: that has nothing above chance to keep."""

@@ -65,6 +65,7 @@ def test_types_are_those_that_calls_take():
     assert docs_of(bertscope.AblateConfig)["repeats"] == "Bootstrap resamples behind each interval."
 
 
+@pytest.mark.slow
 def test_the_quickstart_passes_mypy_and_mistakes_dont(tmp_path):
     api = pytest.importorskip("mypy.api")
     blocks = [code for code, runs in code_blocks(HERE / "README.md", "python") if runs]
