@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bertscope.analyses.courses.measure import over_trainings
 from bertscope.core.errors import UserError
 from bertscope.core.planning import planned
 from bertscope.core.registry import find
@@ -57,8 +58,6 @@ def test_where_nothing_changes_one_in_twenty_is_certain():
     """Trainings whose ends differ by chance alone."""
     luck = np.random.default_rng(0).normal(0.5, 0.1, (400, 4, 2))
     claimed = 0
-    from bertscope.analyses.courses.measure import over_trainings
-
     for some in luck:
         _, low, high = over_trainings(some[:, 1] - some[:, 0])
         claimed += low > 0 or high < 0
@@ -77,6 +76,9 @@ def test_mistakes():
     ):
         with pytest.raises(UserError, match=said):
             courses(given)
+    for names in (["a"], ["a", "a", "b"]):
+        with pytest.raises(UserError, match="as many names"):
+            courses(good, names=names)
 
 
 def test_a_pattern_over_trainings_asks_each_as_alone_and_sets_them_side_by_side(tiny, tmp_path, command):

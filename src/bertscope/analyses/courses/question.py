@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from bertscope.core.errors import UserError
 from bertscope.core.question import RESULTS, Question
 from bertscope.core.series import Series
 from bertscope.core.step import Root, Step
@@ -56,4 +57,6 @@ def over_trainings(found: Series, course: Callable[[Series], Step]) -> Step:
 
 def called(names: Sequence[str], n: int) -> list[str]:
     """What the trainings are called."""
-    return list(names) if len(names) == n else [str(place) for place in range(1, n + 1)]
+    if names and len({*names}) != n:
+        raise UserError(f"{n} trainings need as many names, each another; names are {', '.join(names)}")
+    return list(names) or [str(place) for place in range(1, n + 1)]
