@@ -67,7 +67,7 @@ class CudaGraphs:
         graph, generator = torch.cuda.CUDAGraph(), torch.cuda.default_generators[self._device.index]
         before = generator.clone_state()
         torch.cuda.synchronize(self._device)
-        with self.aside(), _nothing_collected(), _nothing_compiled():
+        with self.aside(), _nothing_collected():
             try:
                 graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
                 work()
@@ -80,12 +80,6 @@ class CudaGraphs:
                 raise
         self._graphs.append(graph)
         return graph.replay
-
-
-def _nothing_compiled() -> AbstractContextManager[Any]:
-    """Whatever is compiled is taken as it is in the block: the same work was just tried with it, and to compile
-    anything while a graph is recorded breaks the recording."""
-    return torch.compiler.set_stance(skip_guard_eval_unsafe=True)
 
 
 @contextmanager
