@@ -54,6 +54,11 @@ def continues_a_word(tokenizer: Any) -> np.ndarray:
     return np.array([piece.startswith(_CONTINUES) for piece in _pieces(tokenizer)])
 
 
+def word_of(tokenizer: Any, pieces: np.ndarray) -> str:
+    """The word that these are the pieces of."""
+    return "".join(tokenizer.convert_ids_to_tokens(pieces.tolist())).replace(_CONTINUES, "")
+
+
 def ends_a_sentence(tokenizer: Any) -> np.ndarray:
     """[piece]: whether sentences end with it, in most scripts."""
     return np.isin(_pieces(tokenizer), list(".!?。！？।؟"))

@@ -1,10 +1,11 @@
-"""Pre-training: masked words are guessed, and, if that is asked, whether a row's second part follows the first."""
+"""Pre-training: masked words are guessed, and, if that is asked, whether a row's second part follows the first, and
+what a teacher makes of each word."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -18,10 +19,12 @@ from bertscope.core.intervals import bootstrap_interval
 from bertscope.data.scored import Scores
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
-from bertscope.models.new_vocabulary import continues_a_word, ends_a_sentence
+from bertscope.models.new_vocabulary import continues_a_word
 from bertscope.training.device_masking import Masked, Pieces, masked
 from bertscope.training.packed_text import PackedText
 from bertscope.training.row_course import RowCourse
+from bertscope.training.taught_words import TaughtWords
+from bertscope.training.text_rows import RowsOfText, TextRows
 
 HELD_OUT_RATE = 0.15
 """Of the pieces of held-out text, whole words, whatever is masked in training: so trainings can be compared."""
@@ -31,21 +34,15 @@ _LATER_DROPOUT = 0.1  # in the model that is kept: what fine-tuning expects
 
 
 @dataclass(frozen=True)
-class RowsOfText:
-    """Full rows of a text: nothing is padding."""
-
-    rows: np.ndarray
-    """Where they begin in the text."""
-    ids: Tensor
-    """[row, token]"""
-    segments: Tensor | None = None
-    """[row, token]: 1 in the second part."""
-    follows: Tensor | None = None
-    """[row]: 0 where the second part follows the first in the text, 1 where it is from elsewhere; as BERT has it."""
-
-    def to(self, device: torch.device) -> RowsOfText:
-        others = [None if one is None else one.to(device) for one in (self.segments, self.follows)]
-        return RowsOfText(self.rows, self.ids.to(device), *others)
+class _Guess:
+    losses: Tensor
+    """[row, k], of the places that are masked."""
+    logits: Tensor
+    """[row x k, piece]"""
+    follows: Tensor | None
+    """[row, 2]: whether its parts belong together."""
+    states: Tensor
+    """[row, token, unit]"""
 
 
 class MaskedWords:
@@ -70,17 +67,22 @@ class MaskedWords:
         length: int,
         seed: int,
         fingerprint: str,
+        taught: TaughtWords | None = None,
+        teacher_weight: float = 0.0,
     ) -> None:
         """
         rate      the share of a row's pieces that is masked
         half      whether weights are kept in half precision
         compiled  whether the layers are compiled, on a GPU
         length    tokens of the rows that are scored
+        taught    what a teacher makes of each word, and what that counts for beside the loss of a masked piece
         """
         self.encoder, self.fingerprint = encoder, fingerprint
         self._text, self._tokens, self._rate, self._half = text, batch_tokens, rate, half
-        self._next_sentence, self._seed = next_sentence, seed
-        self._ends = ends_a_sentence(encoder.tokenizer)
+        self._next_sentence, self._rows = next_sentence, TextRows(encoder.tokenizer, next_sentence, seed)
+        self._taught, self._teacher_weight = taught, teacher_weight
+        if taught is not None:
+            _add_pupil(encoder.model, taught.vectors.shape[1], seed)
         tokenizer = encoder.tokenizer
         special = np.isin(np.arange(len(tokenizer)), tokenizer.all_special_ids)
         continues = continues_a_word(tokenizer)
@@ -104,19 +106,32 @@ class MaskedWords:
 
     def fixed_batch(self, things: np.ndarray, most: int) -> RowsOfText:
         """All batches of a length have one shape, and no two lengths as many rows: there is nothing to fill up."""
-        return self._rows(self._text.train, things, self._tokens // len(things))
+        words = self._taught.train if self._taught else None
+        return self._rows.of(self._text.train, things, self._tokens // len(things), words)
 
     def loss(self, batch: RowsOfText) -> Tensor:
         return self.sized_loss(batch)[0]
 
     def sized_loss(self, batch: RowsOfText) -> tuple[Tensor, Tensor]:
         chosen = masked(batch.ids, self._pieces, _count(self._rate, batch.ids.shape[1]))
-        losses, _, follows = self._guess(batch, chosen)
+        guess = self._guess(batch, chosen)
         size = chosen.weight.sum()
-        loss = (losses * chosen.weight).sum() / size
-        if follows is not None and batch.follows is not None:
-            loss = loss + cross_entropy(follows.float(), batch.follows)
+        loss = (guess.losses * chosen.weight).sum() / size
+        if guess.follows is not None and batch.follows is not None:
+            loss = loss + cross_entropy(guess.follows.float(), batch.follows)
+        if self._taught is not None:
+            missed, words = self._missed(batch, guess.states)
+            loss = loss + self._teacher_weight * missed.sum() / words.sum()
         return loss, size.detach()
+
+    def _missed(self, batch: RowsOfText, states: Tensor) -> tuple[Tensor, Tensor]:
+        """[row, token]: how far what the pupil says of a word is from what the teacher said, squared; and which
+        tokens are words. Masked words are among them: what the teacher saw there must be guessed."""
+        assert self._taught is not None and batch.words is not None
+        words = (~self._pieces.special[batch.ids]).float()
+        told = self._taught.vectors[batch.words].float()
+        said = self.encoder.model.pupil(states).float()
+        return (said - told).square().sum(-1) * words, words
 
     def size(self, batch: RowsOfText) -> float:
         return float(len(batch.rows))
@@ -124,24 +139,29 @@ class MaskedWords:
     def score(self) -> Scores:
         """How many masked pieces of held-out text are guessed; beside it what the guesses cost, in nats for a piece
         and in bits for a word."""
-        moments, known = [], []
+        moments, known, learnt = [], [], []
         with torch.no_grad(), evaluating([self.encoder]), self._as_written():
             for rows, chosen in self._held_out:
                 batch = rows.to(self.encoder.device)
                 there = replace(chosen, **{one.name: getattr(chosen, one.name).to(self.encoder.device)
                                            for one in fields(chosen)})  # fmt: skip
-                losses, logits, follows = self._guess(batch, there)
-                hits = logits.argmax(1).view_as(there.right) == there.right
-                told = (hits * there.weight, there.weight, losses * there.weight, there.begins)
+                guess = self._guess(batch, there)
+                hits = guess.logits.argmax(1).view_as(there.right) == there.right
+                told = (hits * there.weight, there.weight, guess.losses * there.weight, there.begins)
                 moments.append(torch.stack([one.double().sum(1) for one in told], 1).cpu().numpy())
-                if follows is not None and batch.follows is not None:
-                    known.append(follows.argmax(1).eq(batch.follows).double().cpu().numpy())
+                if guess.follows is not None and batch.follows is not None:
+                    known.append(guess.follows.argmax(1).eq(batch.follows).double().cpu().numpy())
+                if self._taught is not None:
+                    learnt.append([float(one.sum()) for one in self._missed(batch, guess.states)])
         sums = np.concatenate(moments)
         right, pieces, nats, words = sums.sum(0)
         low, high = bootstrap_interval(lambda means: means[..., 0] / means[..., 1], sums)
         beside = {"held_out_loss": nats / pieces, "bits_per_word": nats / math.log(2) / words}
         if known:
             beside["next_sentence"] = float(np.concatenate(known).mean())
+        if learnt and self._taught is not None:
+            missed, told_of = np.sum(learnt, 0)
+            beside["taught"] = self._taught.kept - missed / told_of
         return Scores("accuracy", right / pieces, low, high, int(pieces), self.chance, beside)
 
     @contextmanager
@@ -157,6 +177,8 @@ class MaskedWords:
                 block._compiled_call_impl = how
 
     def finish(self) -> None:
+        if self._taught is not None:
+            del self.encoder.model.pupil
         for block in self.encoder.layers:
             block._compiled_call_impl = None
         for module in _dropouts(self.encoder.model):
@@ -166,12 +188,17 @@ class MaskedWords:
                 for parameter in self.encoder.model.parameters():
                     parameter.copy_(parameter.half())
 
-    def as_kept(self) -> AbstractContextManager[None]:
-        return nullcontext()  # its weights are those that are trained
+    @contextmanager
+    def as_kept(self) -> Iterator[None]:
+        """Its weights are those that are trained, but for what only the teacher is answered by."""
+        model = self.encoder.model
+        pupil = model._modules.pop("pupil", None)
+        yield
+        if pupil is not None:
+            model.pupil = pupil
 
-    def _guess(self, batch: RowsOfText, chosen: Masked) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Of the places that are masked the losses [row, k] and what is said of each piece [row x k, piece]; of each
-        row whether its parts belong together. The layers over the vocabulary see nothing but these places."""
+    def _guess(self, batch: RowsOfText, chosen: Masked) -> _Guess:
+        """The layers over the vocabulary see nothing but the places that are masked."""
         model = self.encoder.model
         found = model.base_model(input_ids=chosen.shown, token_type_ids=batch.segments)
         states = found.last_hidden_state
@@ -180,7 +207,7 @@ class MaskedWords:
         logits = model.cls.predictions(states.reshape(-1, width).index_select(0, flat.flatten()))
         losses = cross_entropy(logits, chosen.right.flatten(), reduction="none").view(rows, -1)
         follows = model.cls.seq_relationship(found.pooler_output) if self._next_sentence else None
-        return losses, logits, follows
+        return _Guess(losses, logits, follows, states)
 
     def _prepared(self, length: int, continues: np.ndarray) -> list[tuple[RowsOfText, Masked]]:
         """Rows of held-out text, evenly spread over it, with words masked once and for all."""
@@ -198,37 +225,17 @@ class MaskedWords:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             for some in np.array_split(starts, max(1, count * length // _AT_ONCE)):
-                rows = self._rows(text, some, length)
+                rows = self._rows.of(text, some, length, self._taught.held_out if self._taught else None)
                 found.append((rows.to(device), masked(rows.ids, pieces, _count(HELD_OUT_RATE, length))))
         return found
 
-    def _rows(self, text: np.ndarray, starts: np.ndarray, length: int) -> RowsOfText:
-        tokenizer, rows = self.encoder.tokenizer, len(starts)
-        ids = np.full((rows, length), tokenizer.sep_token_id, np.int64)
-        ids[:, 0] = tokenizer.cls_token_id
-        if not self._next_sentence:
-            ids[:, 1:-1] = text[starts[:, None] + np.arange(length - 2)]
-            return RowsOfText(starts, torch.from_numpy(ids))
-        # The first part ends with a sentence, if any ends between a quarter and three quarters of the row.
-        generator = np.random.default_rng([self._seed, *starts[:8].tolist()])
-        inside = text[starts[:, None] + np.arange(length - 3)]
-        least, most = length // 4, length - 3 - length // 4
-        wanted = generator.random((rows, most - least)) + self._ends[inside[:, least:most]]
-        sizes = least + wanted.argmax(1) + 1
-        # The second one comes behind it, or behind some other row's first part.
-        elsewhere = generator.random(rows) < 0.5
-        other = np.roll(np.arange(rows), 1)
-        begins = (starts + sizes)[np.where(elsewhere, other, np.arange(rows))]
-        place = np.arange(length - 2) - sizes[:, None]
-        first = text[starts[:, None] + np.arange(length - 2)]
-        second = text[np.minimum(begins[:, None] + np.maximum(place - 1, 0), len(text) - 1)]
-        ids[:, 1:-1] = np.where(place < 0, first, np.where(place == 0, tokenizer.sep_token_id, second))
-        segments = np.zeros((rows, length), np.int64)
-        segments[:, 1:-1] = place > 0
-        segments[:, -1] = 1
-        # With one row, there is no other one.
-        follows = (elsewhere & (other != np.arange(rows))).astype(np.int64)
-        return RowsOfText(starts, torch.from_numpy(ids), torch.from_numpy(segments), torch.from_numpy(follows))
+
+def _add_pupil(model: Any, directions: int, seed: int) -> None:
+    """What answers the teacher: a linear map of the last states, a part of the model while it learns."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        pupil = nn.Linear(model.config.hidden_size, directions)
+    model.pupil = pupil.to(next(model.parameters()).device)
 
 
 def _count(rate: float, length: int) -> int:

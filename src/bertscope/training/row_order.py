@@ -57,13 +57,14 @@ def permuted(numbers: np.ndarray, count: int, key: np.ndarray) -> np.ndarray:
     while outside.any():
         left, right = found[outside] >> half, found[outside] & low
         for one in key:
-            left, right = right, left ^ (_mixed(right + one) & low)
+            left, right = right, left ^ (mixed(right + one) & low)
         found[outside] = left << half | right
         outside = found >= count
     return found.astype(np.int64)
 
 
-def _mixed(values: np.ndarray) -> np.ndarray:
+def mixed(values: np.ndarray) -> np.ndarray:
+    """[value]: other numbers of 64 bits, which look drawn at random."""
     for shift, factor in zip((30, 27), _MIX, strict=True):
         values = (values ^ values >> np.uint64(shift)) * factor
     return values ^ values >> np.uint64(31)

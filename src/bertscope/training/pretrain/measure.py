@@ -35,13 +35,19 @@ from bertscope.training.packed_text import PackedText, packed_text
 from bertscope.training.pretrain.question import PretrainConfig, pretrain
 from bertscope.training.pretrain.result import pretrain_result
 from bertscope.training.row_order import RowOrder
+from bertscope.training.taught_words import TaughtWords, taught_words
 
 _READ_BY = ("vocabulary", "usual_vocabulary", "cased", "positions", "held_out")
 """The settings that decide what the text is tokenised to."""
 
 
 def measure(
-    texts: Sequence[Documents], config: PretrainConfig, *, out: str | Path | None = None, resume: bool = True
+    texts: Sequence[Documents],
+    config: PretrainConfig,
+    *,
+    teacher: Encoder | None = None,
+    out: str | Path | None = None,
+    resume: bool = True,
 ) -> Trained:
     if out is None and config.keep != "none":
         raise UserError("checkpoints are kept in the model's folder; give out=, or leave out keep=")
@@ -52,15 +58,16 @@ def measure(
         text = _read(texts, config, folder, resume=resume)
         settled = config.settled(len(text.train))
         name = ", ".join(one.name for one in texts)
-        encoder = _drawn(settled, text, name)
+        encoder = _drawn(settled, text, name, teacher)
         orders = _orders(settled, text)
         spent = Spent(settled.steps, settled.minutes)
         course = Budget(
             spent, orders, long_share=settled.long_share, highest=settled.learning_rate or 0,
             warmup=settled.warmup or 0, kept=kept_shares(settled.checkpoints, settled.keep),
         )  # fmt: skip
-        objective = _objective(encoder, text, settled)
-        kept = _Kept(encoder, course, out, settled)
+        taught = taught_words(text, teacher, folder.parent, encoder.device) if teacher else None
+        objective = _objective(encoder, text, settled, taught)
+        kept = _Kept(encoder, objective, course, out, settled)
         history = train(
             encoder, objective, settled.training(), out=out, resume=resume, course=course, halves=True,
             closed=kept.look,
@@ -117,7 +124,7 @@ def _orders(config: PretrainConfig, text: PackedText) -> list[RowOrder]:
     ]
 
 
-def _drawn(config: PretrainConfig, text: PackedText, name: str) -> Encoder:
+def _drawn(config: PretrainConfig, text: PackedText, name: str, teacher: Encoder | None = None) -> Encoder:
     """The model before any step."""
     shape = f"{config.layers}x{config.heads}x{config.units}"
     made = BertConfig(
@@ -126,7 +133,8 @@ def _drawn(config: PretrainConfig, text: PackedText, name: str) -> Encoder:
         max_position_embeddings=config.positions, pad_token_id=text.tokenizer.pad_token_id,
     )  # fmt: skip
     learned = DataRecord(text.digest, name, "texts")
-    made.bertscope = origin_note(Origin(pretrain.name, data=learned, seed=config.seed, recipe=to_json(config)))
+    recipe = to_json(config) | ({"teacher": f"{teacher.name} ({teacher.id})"} if teacher else {})
+    made.bertscope = origin_note(Origin(pretrain.name, data=learned, seed=config.seed, recipe=recipe))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         model: Any = (BertForPreTraining if config.next_sentence else BertForMaskedLM)(made)
@@ -150,28 +158,32 @@ def _know_segments(encoder: Encoder, config: PretrainConfig) -> None:
             parts[1:] = parts[0]
 
 
-def _objective(encoder: Encoder, text: PackedText, config: PretrainConfig) -> MaskedWords:
+def _objective(encoder: Encoder, text: PackedText, config: PretrainConfig, taught: TaughtWords | None) -> MaskedWords:
     assert config.batch_tokens
     return MaskedWords(
         encoder, text, batch_tokens=config.batch_tokens, rate=config.mask_rate,
         whole_words=config.masking == "words", next_sentence=config.next_sentence, dropout=config.dropout,
         half=config.half, compiled=config.compiled, length=config.length, seed=config.seed,
-        fingerprint=digest_text(canonical_json([text.digest, to_json(config)])),
+        fingerprint=digest_text(canonical_json([text.digest, to_json(config)])), taught=taught,
+        teacher_weight=config.teacher_weight,
     )  # fmt: skip
 
 
 class _Kept:
     """The checkpoints on the way: each a model of its own, beside the one that will have them inside."""
 
-    def __init__(self, encoder: Encoder, course: Budget, out: Path | None, config: PretrainConfig) -> None:
-        self._encoder, self._course, self._out, self._config = encoder, course, out, config
+    def __init__(
+        self, encoder: Encoder, objective: MaskedWords, course: Budget, out: Path | None, config: PretrainConfig
+    ) -> None:
+        self._encoder, self._objective, self._course = encoder, objective, course
+        self._out, self._config = out, config
 
     def look(self, history: History) -> None:
         """Keep one of where the training is now, if that is to be kept."""
         if self._out is not None and self._course.is_kept(len(history.epochs) - 1):
             step = self._course.steps_done(history)
             _know_segments(self._encoder, self._config)
-            with as_checkpoint(self._encoder, step) as encoder:
+            with self._objective.as_kept(), as_checkpoint(self._encoder, step) as encoder:
                 encoder.save(self._folder(step), half=self._config.half)
 
     def folders(self, history: History) -> dict[str, Path]:

@@ -46,6 +46,8 @@ class PretrainConfig:
     next_sentence: bool = False
     """Also learn whether the second part of a row follows the first, or is from elsewhere (as BERT; RoBERTa has it
     not)."""
+    teacher_weight: float = 5.0
+    """With a teacher: what its states count for beside the loss of a masked piece; they are scaled to variance 1."""
     minutes: float | None = None
     """The budget in minutes of training, scoring and keeping included; the text is read before."""
     steps: int | None = None
@@ -82,7 +84,7 @@ class PretrainConfig:
         check_choices(self)
         check_least(
             self, layers=1, heads=1, units=1, vocabulary=32, positions=8, length=8, minutes=0, steps=1,
-            batch_tokens=8, learning_rate=0, weight_decay=0, checkpoints=2, seed=0,
+            batch_tokens=8, learning_rate=0, weight_decay=0, teacher_weight=0, checkpoints=2, seed=0,
         )  # fmt: skip
         for name in ("mask_rate", "held_out"):
             if not 0 < (value := getattr(self, name)) < 1:
@@ -152,9 +154,12 @@ pretrain = Question(
     words: in half precision by recorded steps on a GPU, in single precision elsewhere. Files are plain text, also .gz
     or .xz, or patterns of them in quotes; blank lines part documents, some of which are held out and scored. The
     learning rate rises, and falls to 0 when the budget ends. With `out`, a plain Hugging Face folder is written
-    there; a pre-training that was killed goes on from its last point of the curve.""",
+    there. A teacher reads all of the text once, unmasked, before; a linear map of the pupil's last states, which
+    isn't kept, is to say what the teacher's are. A pre-training that was killed goes on from its last point of the
+    curve.""",
     config=PretrainConfig,
     inputs={"texts": Input("documents", many=True)},
+    optional={"teacher": Input("model", flag="A larger encoder whose last states of each word are learnt, too.")},
     version=2,
     main="accuracy",
     better="higher",
@@ -167,6 +172,7 @@ pretrain = Question(
         "held_out_loss": "loss on held-out text",
         "bits_per_word": "bits for a masked word of held-out text",
         "next_sentence": "whether a second part follows, held-out text",
+        "taught": "variance of the teacher's states that is explained, held-out text",
     },
     columns={
         "curve": {

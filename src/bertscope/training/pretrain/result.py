@@ -28,7 +28,7 @@ def pretrain_result(
     first = ["step", "tokens", "seconds", "length", "loss", "accuracy", "low", "high"]
     curve = rows[[*first, *(column for column in rows if column not in first)]]
     last, tokens = curve.iloc[-1], int(curve["tokens"].iloc[-1])
-    beside = [key for key in ("held_out_loss", "bits_per_word", "next_sentence") if key in curve]
+    beside = [key for key in ("held_out_loss", "bits_per_word", "next_sentence", "taught") if key in curve]
     return pretrain.result(
         tables={"curve": curve, "steps": pd.DataFrame(history.steps, columns=["step", "loss"])},
         headline=[

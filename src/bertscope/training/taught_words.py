@@ -1,0 +1,163 @@
+"""What a larger model makes of each word of a text, told once, before the first step: a small one learns it beside
+the words themselves.
+
+The teacher reads all of the text, unmasked, in rows of its own pieces; what it makes of a word is the mean of its
+last states over the word's pieces. Kept are their main directions alone, in half precision: on a GPU in its memory,
+else in a file without a name. After a kill it is asked again, which is a small part of a training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bertscope.core.errors import UserError
+from bertscope.core.memory_mapped import FilePages, memory_mapped
+from bertscope.core.progress import progress
+from bertscope.models.encoder import Encoder
+from bertscope.models.evaluating import evaluating
+from bertscope.training.packed_text import PackedText
+from bertscope.training.precision import has_half
+from bertscope.training.retold import Retold
+
+UNITS = 128
+"""Directions of the teacher's states that are learnt, at most."""
+_WINDOW = 2**18  # pieces that are told at a time
+_LONGEST = 256  # tokens of the teacher's rows
+_AT_ONCE = 65_536  # tokens in a pass
+_LOOKED_AT = 16  # stretches of the text that decide the directions, evenly spread
+_ROOM = 0.5  # of the GPU's free memory, that vectors may take
+
+
+@dataclass(frozen=True)
+class TaughtWords:
+    vectors: Tensor
+    """[word, direction], of the words that are learnt from and of those held out behind them. Their scale is such
+    that the square of the teacher's states, less their mean, is 1 on average."""
+    train: np.ndarray
+    """[piece]: its word's number."""
+    held_out: np.ndarray
+    kept: float
+    """The share of the states' variance that lies in the directions."""
+
+
+def taught_words(text: PackedText, teacher: Encoder, place: Path, device: torch.device) -> TaughtWords:
+    """
+    place    a folder on whose disk there is room
+    device   where the training is
+    """
+    telling = _Telling(text, teacher)
+    with FilePages(place).in_use():
+        sides = [memory_mapped((len(ids),), np.int32) for ids in (text.train, text.held_out)]
+        words = 0
+        for ids, numbers in zip((text.train, text.held_out), sides, strict=True):
+            for start, some in _stretches(ids, telling.retold):
+                begins = telling.retold.begins(some)
+                numbers[start : start + len(some)] = words + begins.cumsum() - 1
+                words += int(begins.sum())
+        units = min(UNITS, teacher.hidden_size)
+        vectors = _room_for(words, units, device)
+    kept = telling.look_around(units)
+    with progress("asking the teacher", len(text.train) + len(text.held_out)) as bar:
+        told = 0
+        for ids in (text.train, text.held_out):
+            for _, some in _stretches(ids, telling.retold):
+                found = telling.of(some)
+                vectors[told : told + len(found)] = found.to(vectors.device, vectors.dtype)
+                told += len(found)
+                bar.advance(len(some))
+    return TaughtWords(vectors, sides[0], sides[1], kept)
+
+
+def _stretches(ids: np.ndarray, retold: Retold) -> Iterator[tuple[int, np.ndarray]]:
+    """The text in stretches that end with a word, and where each begins."""
+    start = 0
+    while start < len(ids):
+        end = min(start + _WINDOW, len(ids))
+        if end < len(ids):  # back to where the last word begins that may go on behind it
+            end = start + (int(np.flatnonzero(retold.begins(ids[start : end + 1]))[-1]) or end - start)
+        yield start, np.asarray(ids[start:end])
+        start = end
+
+
+def _room_for(words: int, units: int, device: torch.device) -> Tensor:
+    if device.type != "cuda":
+        return torch.from_numpy(memory_mapped((words, units), np.float16))
+    size, free = words * units * 2, torch.cuda.mem_get_info(device)[0]
+    if size > _ROOM * free:
+        raise UserError(
+            f"what the teacher says of {words:,} words takes {size / 1e9:.1f} GB of the GPU's memory, of which "
+            f"{free / 1e9:.1f} GB are free; give less text, or leave out --teacher"
+        )
+    return torch.empty(words, units, dtype=torch.float16, device=device)
+
+
+class _Telling:
+    """A teacher that reads stretches of a text."""
+
+    def __init__(self, text: PackedText, teacher: Encoder) -> None:
+        tokenizer = teacher.tokenizer
+        if None in (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.unk_token_id):
+            raise UserError(f"{teacher.name} can't be a teacher: its tokenizer has no [CLS], [SEP] or [UNK]")
+        self._text, self._teacher = text, teacher
+        self.retold = Retold(text.tokenizer, tokenizer)
+        self._onto: tuple[Tensor, Tensor] | None = None
+
+    def look_around(self, units: int) -> float:
+        """Choose the directions, the main ones of words all over the text: the share of the variance that they
+        have."""
+        train = self._text.train
+        starts = np.linspace(0, max(0, len(train) - _WINDOW // _LOOKED_AT), _LOOKED_AT).astype(int)
+        size = min(len(train), _WINDOW // _LOOKED_AT)
+        states = torch.cat([self.of(np.asarray(train[start : start + size])).double() for start in starts])
+        mean = states.mean(0)
+        values, directions = torch.linalg.eigh((states - mean).T.cov(correction=0))
+        total = values.clamp(min=0).sum()
+        if not total > 0:
+            raise UserError(f"{self._teacher.name} can't be a teacher: its states of all words are the same")
+        onto = directions[:, -units:].flip(1) / total.sqrt()
+        self._onto = (mean.float(), onto.float())
+        return float(values[-units:].sum() / total)
+
+    def of(self, ids: np.ndarray) -> Tensor:
+        """[word, unit]: what the teacher makes of the words, in the directions once they are chosen."""
+        teacher, (pieces, owner) = self._teacher, self.retold.pieces(ids)
+        rows, mask, owners = self._rows(pieces, owner)
+        words = int(owner[-1]) + 1
+        width = teacher.hidden_size if self._onto is None else self._onto[1].shape[1]
+        sums = torch.zeros(words + 1, width, device=teacher.device)  # the last is of what is no word
+        halves = torch.autocast(teacher.device.type, torch.bfloat16, enabled=has_half(teacher.device))
+        with torch.inference_mode(), evaluating([teacher]), halves:
+            for some in torch.arange(len(rows)).split(max(1, _AT_ONCE // rows.shape[1])):
+                given = {"input_ids": rows[some].to(teacher.device), "attention_mask": mask[some].to(teacher.device)}
+                states = teacher.model.base_model(**given).last_hidden_state.flatten(0, 1).float()
+                if self._onto is not None:
+                    with torch.autocast(teacher.device.type, enabled=False):
+                        states = (states - self._onto[0]) @ self._onto[1]
+                sums.index_add_(0, owners[some].flatten().to(teacher.device), states)
+        counts = torch.from_numpy(np.bincount(owner, minlength=words)).to(sums)
+        return sums[:-1] / counts[:, None]
+
+    def _rows(self, pieces: np.ndarray, owner: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+        """The pieces in rows between special tokens; the mask; and the number of the word that each token is of."""
+        tokenizer: Any = self._teacher.tokenizer
+        length = min(_LONGEST, self._teacher.max_length, len(pieces) + 2)
+        inside = length - 2
+        count = -(-len(pieces) // inside)
+        ends = np.minimum(len(pieces) - inside * np.arange(count), inside) + 1
+        place = np.arange(length)
+        mask = place <= ends[:, None]
+        within = (place > 0) & (place < ends[:, None])
+        ids = np.full((count, length), tokenizer.pad_token_id or 0)
+        ids[:, 0] = tokenizer.cls_token_id
+        ids[np.arange(count), ends] = tokenizer.sep_token_id
+        ids[within] = pieces
+        owners = np.full((count, length), owner[-1] + 1)
+        owners[within] = owner
+        return torch.from_numpy(ids), torch.from_numpy(mask.astype(np.int64)), torch.from_numpy(owners)

@@ -1,0 +1,85 @@
+"""Full rows of a packed text, of one part or of two, made without a loop over rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bertscope.models.new_vocabulary import ends_a_sentence
+
+
+@dataclass(frozen=True)
+class RowsOfText:
+    """Full rows of a text: nothing is padding."""
+
+    rows: np.ndarray
+    """Where they begin in the text."""
+    ids: Tensor
+    """[row, token]"""
+    segments: Tensor | None = None
+    """[row, token]: 1 in the second part."""
+    follows: Tensor | None = None
+    """[row]: 0 where the second part follows the first in the text, 1 where it is from elsewhere; as BERT has it."""
+    words: Tensor | None = None
+    """[row, token]: the number of the word that a teacher has told of; that of special tokens means nothing."""
+
+    def to(self, device: torch.device) -> RowsOfText:
+        others = [None if one is None else one.to(device) for one in (self.segments, self.follows, self.words)]
+        return RowsOfText(self.rows, self.ids.to(device), *others)
+
+
+class TextRows:
+    def __init__(self, tokenizer: Any, next_sentence: bool, seed: int) -> None:
+        """
+        next_sentence   whether rows have a second part, which follows the first in the text, or doesn't
+        seed            of where parts end and which belong together
+        """
+        self._tokenizer, self._next_sentence, self._seed = tokenizer, next_sentence, seed
+        self._ends = ends_a_sentence(tokenizer)
+
+    def of(self, text: np.ndarray, starts: np.ndarray, length: int, words: np.ndarray | None = None) -> RowsOfText:
+        """Rows of so many tokens that begin at these places of the text; `words` [piece] are the numbers of its
+        words."""
+        ids = np.full((len(starts), length), self._tokenizer.sep_token_id, np.int64)
+        ids[:, 0] = self._tokenizer.cls_token_id
+        segments = follows = told = None
+        if self._next_sentence:
+            where, between, segments, follows = self._with_second_parts(text, starts, length)
+            ids[:, 1:-1] = np.where(between, self._tokenizer.sep_token_id, text[where])
+        else:
+            where = starts[:, None] + np.arange(length - 2)
+            ids[:, 1:-1] = text[where]
+        if words is not None:
+            told = np.zeros_like(ids)
+            told[:, 1:-1] = words[where]
+        others = (None if one is None else torch.from_numpy(one) for one in (segments, follows, told))
+        return RowsOfText(starts, torch.from_numpy(ids), *others)
+
+    def _with_second_parts(
+        self, text: np.ndarray, starts: np.ndarray, length: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """[row, token] without the first and the last: where in the text its piece is, and whether it is the [SEP]
+        between the parts; and of each row its segments, and whether its second part is from elsewhere."""
+        rows, place = len(starts), np.arange(length - 2)
+        # The first part ends with a sentence, if any ends between a quarter and three quarters of the row.
+        generator = np.random.default_rng([self._seed, *starts[:8].tolist()])
+        least, most = length // 4, length - 3 - length // 4
+        ends = self._ends[text[starts[:, None] + np.arange(least, most)]]
+        sizes = least + (generator.random((rows, most - least)) + ends).argmax(1) + 1
+        # The second one comes behind it, or behind some other row's first part.
+        elsewhere = generator.random(rows) < 0.5
+        other = np.roll(np.arange(rows), 1)
+        begins = (starts + sizes)[np.where(elsewhere, other, np.arange(rows))]
+        place = place - sizes[:, None]
+        second = np.minimum(begins[:, None] + np.maximum(place - 1, 0), len(text) - 1)
+        where = np.where(place < 0, starts[:, None] + np.arange(length - 2), second)
+        segments = np.zeros((rows, length), np.int64)
+        segments[:, 1:-1] = place > 0
+        segments[:, -1] = 1
+        # With one row, there is no other one.
+        follows = (elsewhere & (other != np.arange(rows))).astype(np.int64)
+        return where, place == 0, segments, follows
