@@ -7,14 +7,13 @@ copies to $OUT what wasn't fetched yet: the small files, and up to four files of
 The machine goes back when no call comes for half a minute, so calls between only wait, and fetch checkpoints.
 
     here     pocket_run.py pack FOLDER TEXT ...          vocabulary and text, as FOLDER/part-1 to part-3
-    1 to 3   pocket_run.py bring .gpu-text-K             (carry part K as .gpu-text-K: 26 MB each)
-    4        pocket_run.py start --minutes 23.5; sleep 240; pocket_run.py status
+    1 to 3   pocket_run.py bring carry                   (carry has parts, 26 MB each, and the teacher's folder)
+    4        pocket_run.py start --minutes 15; sleep 240; pocket_run.py status
     5        sleep 570; pocket_run.py collect            (the first four checkpoints)
-    6        sleep 480; pocket_run.py collect            (the next four)
-    7        pocket_run.py wait; pocket_run.py collect   (three more, and the model, once it is done)
-    8        pocket_run.py collect                       (what is left, if any)
+    6        pocket_run.py wait; pocket_run.py collect   (the next four, and the model, once it is done)
+    7        pocket_compare.py score /tmp/pocket-run/model ...; pocket_run.py collect
 
-A training that has learnt nothing after a twelfth of its time, or whose loss isn't finite, is begun again with half
+A training that has learnt nothing after an eighth of its time, or whose loss isn't finite, is begun again with half
 the learning rate and the minutes that are left, twice at most.
 """
 
@@ -36,13 +35,14 @@ PLACE = Path(os.environ.get("POCKET_RUN", "/tmp/pocket-run"))
 MODEL = PLACE / "model"
 RECIPE: dict[str, Any] = {
     "layers": 12, "heads": 12, "units": 192, "vocabulary": 12_288, "positions": 512, "length": 128,
-    "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 2e-3, "warmup": 0.05, "mask_rate": 0.15,
+    "long_share": 0.1, "batch_tokens": 65_536, "learning_rate": 2e-3, "warmup": 0.05, "mask_rate": 0.2,
     "next_sentence": True, "dropout": 0.0, "compiled": True, "keep": "log", "checkpoints": 12, "half": True,
 }  # fmt: skip
 RECIPE |= json.loads(os.environ.get("POCKET_RECIPE", "{}"))  # a rehearsal's
 PARTS, TOGETHER = 3, 4
+TEACHER = "all-MiniLM-L6-v2"  # its weights in half precision, for the way
 LEARNT = 0.5  # bits for a word less than before any step, after
-SOON = 1 / 12  # of the time
+SOON = 1 / 8  # of the time
 TEXTS = "texts.json"
 
 
@@ -74,7 +74,8 @@ def bring(carried: Path) -> None:
     """What this call carries, and the sources, to where they stay."""
     (PLACE / "parts").mkdir(parents=True, exist_ok=True)
     for path in carried.iterdir():
-        shutil.copy(path, PLACE / "parts")
+        copy = shutil.copytree if path.is_dir() else shutil.copy
+        copy(path, PLACE / "parts" / path.name)
     if not (PLACE / "tree").exists():
         shutil.copytree(HERE / "src", PLACE / "tree/src")
         (PLACE / "tree/tests/support").mkdir(parents=True)
@@ -89,7 +90,7 @@ def unpack() -> None:
     parts, scratch = PLACE / "parts", PLACE / "unpacking"
     scratch.mkdir(exist_ok=True)
     for path in parts.iterdir():
-        if path.suffix != ".xz" and path.name != TEXTS:
+        if path.is_file() and path.suffix != ".xz" and path.name != TEXTS:
             shutil.copy(path, scratch)
     with (scratch / "train.bin").open("wb") as file:
         for part in range(PARTS):
@@ -133,7 +134,8 @@ def once(minutes: float, rate: float) -> None:
     began = time.perf_counter()
     known = json.loads((PLACE / "parts" / TEXTS).read_text(encoding="utf-8"))
     texts = [Documents(one["name"], (), one["digest"]) for one in known]  # tokenised already: no file is opened
-    made = bertscope.pretrain(texts, **RECIPE | {"learning_rate": rate, "minutes": minutes}, out=MODEL)
+    settings = RECIPE | {"learning_rate": rate, "minutes": minutes}
+    made = bertscope.pretrain(texts, teacher=str(PLACE / "parts" / TEACHER), **settings, out=MODEL)
     made.result.save(PLACE / "result")
     (PLACE / "done").write_text(f"{time.perf_counter() - began:.0f} seconds in all\n")
 
@@ -194,7 +196,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("pack", "bring", "start", "train", "once", "status", "wait", "collect"))
     parser.add_argument("given", nargs="*")
-    parser.add_argument("--minutes", type=float, default=23.5)
+    parser.add_argument("--minutes", type=float, default=15.0)
     parser.add_argument("--rate", type=float, default=RECIPE["learning_rate"])
     parser.add_argument("--longest", type=float, default=560, help="wait: seconds")
     asked = parser.parse_args()

@@ -54,9 +54,9 @@ def continues_a_word(tokenizer: Any) -> np.ndarray:
     return np.array([piece.startswith(_CONTINUES) for piece in _pieces(tokenizer)])
 
 
-def word_of(tokenizer: Any, pieces: np.ndarray) -> str:
-    """The word that these are the pieces of."""
-    return "".join(tokenizer.convert_ids_to_tokens(pieces.tolist())).replace(_CONTINUES, "")
+def parts_of_words(tokenizer: Any) -> list[str]:
+    """[piece]: what it is of a word; joined, a word's are the word."""
+    return [piece.removeprefix(_CONTINUES) for piece in _pieces(tokenizer)]
 
 
 def ends_a_sentence(tokenizer: Any) -> np.ndarray:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
-from bertscope.models.new_vocabulary import continues_a_word, word_of
+from bertscope.models.new_vocabulary import continues_a_word, parts_of_words
 from bertscope.training.row_order import mixed
 
 _MOST = 1_000_000  # words that are remembered; then they are learnt anew
@@ -20,8 +21,10 @@ class Retold:
         reader   the tokenizer whose pieces the text is in
         other    the tokenizer whose pieces are wanted
         """
-        self._reader, self._other = reader, other
-        self._continues = continues_a_word(reader)
+        self._unknown, self._other = other.unk_token_id, deepcopy(other.backend_tokenizer)
+        self._other.no_padding()
+        self._other.no_truncation()
+        self._continues, self._parts = continues_a_word(reader), parts_of_words(reader)
         self._special = {reader.sep_token_id: other.sep_token_id, reader.unk_token_id: other.unk_token_id}
         self._known: dict[int, np.ndarray] = {}
 
@@ -55,12 +58,10 @@ class Retold:
         if not words:
             return []
         # With a space before it, which tells tokenizers that know spaces that a word begins; others leave it out.
-        coded = self._other([" " + word_of(self._reader, one) for one in words], add_special_tokens=False)[
-            "input_ids"
-        ]
-        unknown = [self._other.unk_token_id]
-        found = [self._special.get(int(one[0]), None) if len(one) == 1 else None for one in words]
+        written = [" " + "".join([self._parts[piece] for piece in one.tolist()]) for one in words]
+        coded = self._other.encode_batch_fast(written, add_special_tokens=False)
+        special = [self._special.get(int(one[0])) if len(one) == 1 else None for one in words]
         return [
-            np.array([special] if special is not None else pieces or unknown)
-            for special, pieces in zip(found, coded, strict=True)
+            np.array(encoding.ids or [self._unknown]) if instead is None else np.array([instead])
+            for instead, encoding in zip(special, coded, strict=True)
         ]

@@ -9,7 +9,9 @@ else in a file without a name. After a kill it is asked again, which is a small 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from bertscope.core.memory_mapped import FilePages, memory_mapped
 from bertscope.core.progress import progress
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
+from bertscope.models.sending import sent
 from bertscope.training.packed_text import PackedText
 from bertscope.training.precision import has_half
 from bertscope.training.retold import Retold
@@ -66,13 +69,22 @@ def taught_words(text: PackedText, teacher: Encoder, place: Path, device: torch.
     kept = telling.look_around(units)
     with progress("asking the teacher", len(text.train) + len(text.held_out)) as bar:
         told = 0
-        for ids in (text.train, text.held_out):
-            for _, some in _stretches(ids, telling.retold):
-                found = telling.of(some)
-                vectors[told : told + len(found)] = found.to(vectors.device, vectors.dtype)
-                told += len(found)
-                bar.advance(len(some))
+        stretches = chain(*(_stretches(ids, telling.retold) for ids in (text.train, text.held_out)))
+        for rows in _one_ahead(telling.rows(some) for _, some in stretches):
+            found = telling.read(rows)
+            vectors[told : told + len(found)] = found.to(vectors.device, vectors.dtype)
+            told += len(found)
+            bar.advance(rows.pieces)
     return TaughtWords(vectors, sides[0], sides[1], kept)
+
+
+def _one_ahead(made: Iterator[_Rows]) -> Iterator[_Rows]:
+    """The same; the next one is made while this one is used."""
+    with ThreadPoolExecutor(1) as beside:
+        coming = beside.submit(next, made, None)
+        while (rows := coming.result()) is not None:
+            coming = beside.submit(next, made, None)
+            yield rows
 
 
 def _stretches(ids: np.ndarray, retold: Retold) -> Iterator[tuple[int, np.ndarray]]:
@@ -98,6 +110,20 @@ def _room_for(words: int, units: int, device: torch.device) -> Tensor:
     return torch.empty(words, units, dtype=torch.float16, device=device)
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """A stretch of the text as the teacher reads it, between special tokens; the last row may be padded."""
+
+    ids: Tensor
+    mask: Tensor
+    owners: Tensor
+    """[row, token]: the number of its word, or, of what is none, how many words there are."""
+    counts: np.ndarray
+    """[word]: how many of the teacher's pieces it has."""
+    pieces: int
+    """Of the text."""
+
+
 class _Telling:
     """A teacher that reads stretches of a text."""
 
@@ -115,7 +141,8 @@ class _Telling:
         train = self._text.train
         starts = np.linspace(0, max(0, len(train) - _WINDOW // _LOOKED_AT), _LOOKED_AT).astype(int)
         size = min(len(train), _WINDOW // _LOOKED_AT)
-        states = torch.cat([self.of(np.asarray(train[start : start + size])).double() for start in starts])
+        some = (self.rows(np.asarray(train[start : start + size])) for start in starts)
+        states = torch.cat([self.read(rows).double() for rows in some])
         mean = states.mean(0)
         values, directions = torch.linalg.eigh((states - mean).T.cov(correction=0))
         total = values.clamp(min=0).sum()
@@ -125,39 +152,38 @@ class _Telling:
         self._onto = (mean.float(), onto.float())
         return float(values[-units:].sum() / total)
 
-    def of(self, ids: np.ndarray) -> Tensor:
-        """[word, unit]: what the teacher makes of the words, in the directions once they are chosen."""
-        teacher, (pieces, owner) = self._teacher, self.retold.pieces(ids)
-        rows, mask, owners = self._rows(pieces, owner)
-        words = int(owner[-1]) + 1
-        width = teacher.hidden_size if self._onto is None else self._onto[1].shape[1]
-        sums = torch.zeros(words + 1, width, device=teacher.device)  # the last is of what is no word
-        halves = torch.autocast(teacher.device.type, torch.bfloat16, enabled=has_half(teacher.device))
-        with torch.inference_mode(), evaluating([teacher]), halves:
-            for some in torch.arange(len(rows)).split(max(1, _AT_ONCE // rows.shape[1])):
-                given = {"input_ids": rows[some].to(teacher.device), "attention_mask": mask[some].to(teacher.device)}
-                states = teacher.model.base_model(**given).last_hidden_state.flatten(0, 1).float()
-                if self._onto is not None:
-                    with torch.autocast(teacher.device.type, enabled=False):
-                        states = (states - self._onto[0]) @ self._onto[1]
-                sums.index_add_(0, owners[some].flatten().to(teacher.device), states)
-        counts = torch.from_numpy(np.bincount(owner, minlength=words)).to(sums)
-        return sums[:-1] / counts[:, None]
-
-    def _rows(self, pieces: np.ndarray, owner: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
-        """The pieces in rows between special tokens; the mask; and the number of the word that each token is of."""
+    def rows(self, ids: np.ndarray) -> _Rows:
         tokenizer: Any = self._teacher.tokenizer
+        pieces, owner = self.retold.pieces(ids)
         length = min(_LONGEST, self._teacher.max_length, len(pieces) + 2)
         inside = length - 2
         count = -(-len(pieces) // inside)
-        ends = np.minimum(len(pieces) - inside * np.arange(count), inside) + 1
-        place = np.arange(length)
-        mask = place <= ends[:, None]
+        place, ends = np.arange(length), np.minimum(len(pieces) - inside * np.arange(count), inside) + 1
         within = (place > 0) & (place < ends[:, None])
-        ids = np.full((count, length), tokenizer.pad_token_id or 0)
-        ids[:, 0] = tokenizer.cls_token_id
-        ids[np.arange(count), ends] = tokenizer.sep_token_id
-        ids[within] = pieces
+        found = np.full((count, length), tokenizer.pad_token_id or 0)
+        found[:, 0] = tokenizer.cls_token_id
+        found[np.arange(count), ends] = tokenizer.sep_token_id
+        found[within] = pieces
         owners = np.full((count, length), owner[-1] + 1)
         owners[within] = owner
-        return torch.from_numpy(ids), torch.from_numpy(mask.astype(np.int64)), torch.from_numpy(owners)
+        mask = (place <= ends[:, None]).astype(np.int64)
+        there = [torch.from_numpy(one) for one in (found, mask, owners)]
+        return _Rows(there[0], there[1], there[2], np.bincount(owner), len(ids))
+
+    def read(self, rows: _Rows) -> Tensor:
+        """[word, unit]: what the teacher makes of the words, in the directions once they are chosen."""
+        model, device = self._teacher.model.base_model, self._teacher.device
+        width = self._teacher.hidden_size if self._onto is None else self._onto[1].shape[1]
+        sums = torch.zeros(len(rows.counts) + 1, width, device=device)  # the last is of what is no word
+        halves = torch.autocast(device.type, torch.bfloat16, enabled=has_half(device))
+        at_once = max(1, _AT_ONCE // rows.ids.shape[1])
+        with torch.inference_mode(), evaluating([self._teacher]):
+            for parts in zip(*(one.split(at_once) for one in (rows.ids, rows.mask, rows.owners)), strict=True):
+                ids, mask, owners = (sent(one, device) for one in parts)
+                with halves:
+                    states = model(input_ids=ids, attention_mask=mask).last_hidden_state
+                states = states.flatten(0, 1).float()
+                if self._onto is not None:
+                    states = (states - self._onto[0]) @ self._onto[1]
+                sums.index_add_(0, owners.flatten(), states)
+        return sums[:-1] / sent(rows.counts, device)[:, None]
