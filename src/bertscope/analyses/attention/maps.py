@@ -32,7 +32,7 @@ from bertscope.models.stage import Stage
 _TINY = torch.finfo(torch.float32).tiny
 _CELLS = 2**17
 _QUICK = 32  # numbers in a row that a GPU sorts quickly
-_BYTES = 256  # of a GPU's memory for each cell of maps that are read together, and a fifth of that is needed
+_BYTES = 256  # of a GPU's memory for each cell of maps that are read together: two fifths of that should be needed
 # NumPy's logarithm to base 2 takes a fifth of the time of torch's, but only where it is vectorised.
 _QUICK_LOG2 = torch.backends.cpu.get_cpu_capability() == "AVX512"
 
