@@ -196,8 +196,8 @@ class PairBatch:
         ])  # fmt: skip
 
     def _read(self, maps: LayerMaps) -> tuple[Tensor, ...]:
-        """[pair, direction, head]: the most attended other word; [pair, then control, direction, head]: attention from
-        each end to the other; where there are frames, also [row, head]: the most between two pieces."""
+        """[pair, direction, head]: the most attended other word; [pair, then control, direction, head]: attention
+        from each end to the other; where there are frames, also [row, head]: the most between two pieces."""
         words, between = self._of_units(maps.between_words)
         got = self._of_pairs(between)
         if self._spans:
