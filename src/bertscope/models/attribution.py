@@ -119,8 +119,9 @@ class _Work:
         self, window: ExplainedWindow, given: Targets | None, wanted: Wanted, *, gradients: bool
     ) -> Attributions:
         asked, path, words = self._asked, self._path, window.words.counts
-        found, whole, baseline, values = list[Targets](), [np.zeros(0)], [np.zeros(0)], list[np.ndarray]()
-        probable = [np.zeros(0)]
+        found, values = list[Targets](), list[np.ndarray]()
+        # Of each target whole, masked, how probable: they stay where they are until all texts are read.
+        numbers = [torch.zeros(3, 0, dtype=torch.float64, device=self._device)]
         for group in group_sized(window.longest, window.counts, self._budget):
             batch = window.batch(np.sort(group))
             path.read(differentiable=gradients)
@@ -135,11 +136,9 @@ class _Work:
                 masked = asked.quantity(asked.run(batch), batch, targets)
                 probability = asked.probability(raw, batch, targets)
             found.append(targets.moved(batch.examples[targets.example]))
-            unknown = np.full(len(targets), np.nan)
-            probable.append(unknown if probability is None else probability.detach().double().cpu().numpy())
-            whole.append(quantity.detach().double().cpu().numpy())
-            baseline.append(masked.double().cpu().numpy())
-        each = [np.concatenate(one) for one in (whole, baseline, probable)]
+            likely = torch.full_like(masked, torch.nan) if probability is None else probability.detach()
+            numbers.append(torch.stack([one.double() for one in (quantity.detach(), masked, likely)]))
+        each = torch.cat(numbers, 1).cpu().numpy()
         return window.attributions(Targets.joined(found), each[0], each[1], each[2], values)
 
     def _gradients(

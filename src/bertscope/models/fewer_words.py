@@ -21,6 +21,7 @@ from bertscope.models.embedding_path import EmbeddingPath
 from bertscope.models.explained_window import SLOT, ExplainedWindow
 from bertscope.models.outputs.base import ModelOutput, RowBatch, group_sized
 from bertscope.models.read_words import word_spans
+from bertscope.models.sending import sent
 
 How = Literal["mask", "delete"]
 HOW: tuple[How, ...] = get_args(How)
@@ -92,7 +93,7 @@ def _masked(
     for group in group_sized(window.longest[example], window.counts[example], budget):
         batch = window.batch(example[group])
         slot = batch.marks[SLOT]
-        left = torch.from_numpy(np.pad(kept[group], ((0, 0), (1, 0)), constant_values=True)).to(slot.device)
+        left = sent(np.pad(kept[group], ((0, 0), (1, 0)), constant_values=True), slot.device)
         path.read(left[batch.owner].gather(1, slot.long())[..., None])
         yield batch, group
 

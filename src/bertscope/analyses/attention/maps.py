@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
+from math import log
 from typing import Literal, Protocol
 
 import numpy as np
@@ -17,6 +18,8 @@ import torch
 from torch import Tensor
 
 from bertscope.analyses.attention.between_words import between_words, received
+from bertscope.analyses.attention.joined import by_head
+from bertscope.analyses.attention.rising_rows import nth_of_both
 from bertscope.analyses.attention.uniform import Uniform
 from bertscope.analyses.attention.view import View
 from bertscope.core.examples import Examples
@@ -27,9 +30,9 @@ from bertscope.models.observe import Passed, Seen, observe_layers
 from bertscope.models.stage import Stage
 
 _TINY = torch.finfo(torch.float32).tiny
-_CELLS, _GPU_CELLS = 2**17, 2**25
+_CELLS = 2**17
 _QUICK = 32  # numbers in a row that a GPU sorts quickly
-_BYTES = 256  # of a GPU's memory for each cell of maps that are read together, and a fifth of that is needed
+_BYTES = 256  # of a GPU's memory for each cell of maps that are read together: two fifths of that should be needed
 # NumPy's logarithm to base 2 takes a fifth of the time of torch's, but only where it is vectorised.
 _QUICK_LOG2 = torch.backends.cpu.get_cpu_capability() == "AVX512"
 
@@ -45,8 +48,13 @@ class LayerMaps:
         contexts: Sequence[Tensor] = (),
         uniform: Uniform | None = None,
         head_counts: Sequence[int] | None = None,
+        *,
+        whole: LayerMaps | None = None,
+        first: int = 0,
     ) -> None:
         self.maps, self.view = maps, view
+        self.whole, self.first = whole, first
+        """The maps of all encoders, where they are in one tensor, and where these heads begin there: see `joined`."""
         self.contexts = contexts
         """Of each layer its heads' outputs [row, query, head, d], if a reader needs them."""
         self.uniform = uniform
@@ -73,27 +81,27 @@ class LayerMaps:
         """[row, head, query x key]."""
         return self.maps.flatten(2)
 
-    @cached_property
+    @by_head(1)
     def received(self) -> Tensor:
         """[row, head, key]: the attention each token gets, averaged over the queries."""
         return received(self.view, self.maps)
 
-    @cached_property
+    @by_head(1)
     def squares(self) -> Tensor:
         """[row, head]: the sum of the map's squares."""
         return inner(self.flat, self.flat)
 
-    @cached_property
+    @by_head(1)
     def entropy(self) -> Tensor:
         """[row, head]: the entropy of a query's attention in bits, averaged over the queries."""
         return entropy(self.view, self.flat)
 
-    @cached_property
+    @by_head(1)
     def distance(self) -> Tensor:
         """[row, head]: how many tokens away attention goes on average."""
         return self.flat @ self.view.distances / self.view.lengths[:, None]
 
-    @cached_property
+    @by_head(-1)
     def between_words(self) -> Tensor:
         """[row, to, from, head]: see `between_words`."""
         return between_words(self.view, self.maps)
@@ -114,8 +122,11 @@ def read_notes(passed: Passed) -> list[str]:
 
 def entropy(view: View, *maps: Tensor) -> Tensor:
     """The entropy in bits of maps [row, head, query x key], or of the mean of two, averaged over the queries."""
+    if not _on_cpu(maps[0]):  # in as few goes through its memory as can be
+        mean = maps[0].lerp(maps[1], 0.5) if len(maps) > 1 else maps[0]
+        return torch.special.entr(mean).sum(-1) / (view.lengths[:, None] * log(2))
     # A few maps at a time: what is computed on the way stays in the cache, and its memory serves again and again.
-    few = max(1, (_CELLS if _on_cpu(maps[0]) else _GPU_CELLS) // maps[0].shape[-1])
+    few = max(1, _CELLS // maps[0].shape[-1])
     parts = zip(*(one.flatten(0, 1).split(few) for one in maps), strict=True)
     mixed = (part[0].lerp(part[1], 0.5) if len(part) > 1 else part[0] for part in parts)
     bits = [times_log2(some.clamp_min(_TINY)).sum(-1) for some in mixed]
@@ -156,22 +167,7 @@ def nth_lowest(values: Tensor, n: Tensor) -> Tensor:
     lowest = ascending(first)
     for other in others:
         lowest = ascending(torch.minimum(lowest, other.sort(descending=True).values))
-    return _nth_of_both(lowest, ascending(last), n, 1 + (values.shape[-1] - 1) // 3)
-
-
-def _nth_of_both(one: Tensor, other: Tensor, n: Tensor, most: int) -> Tensor:
-    """The same of two rising rows together; `n` is less than `most`.
-
-    The lowest n + 1 are the first of both: so many of one, the rest of the other. However that is divided, the
-    largest is no lower than what is looked for, and once it is that."""
-    taken = torch.arange(1 + most, device=n.device)  # of the one
-    rest = n[..., None] + 1 - taken  # of the other
-    none, all_of = 0, other.shape[-1]
-    rest = torch.where((rest >= none) & (rest <= all_of), rest, all_of + 1)
-    lows, highs = one.new_full((), -torch.inf), one.new_full((), torch.inf)
-    shape = (*other.shape[:-1], 1)
-    ends = torch.cat([lows.expand(shape), other, highs.expand(shape)], -1).gather(-1, rest.expand(*shape[:-1], -1))
-    return torch.maximum(ends, torch.cat([lows.expand(shape), one[..., :most]], -1)).amin(-1)
+    return nth_of_both(lowest, ascending(last), n, 1 + (values.shape[-1] - 1) // 3)
 
 
 class MapReader(Protocol):
@@ -255,20 +251,37 @@ class _Pass:
 
     def _show(self, end: int) -> None:
         """Let the readers read the layers that wait, which end before `end`."""
-        maps = [self._together(layers) for layers in zip(*self._waiting, strict=True)]
+        maps = self._together(list(zip(*self._waiting, strict=True)))
         first, self._waiting, self._cells = end - len(self._waiting), [], 0
         for reader in self._readers:
             reader.read(first, self._view, maps)
 
-    def _together(self, layers: Sequence[Seen]) -> LayerMaps:
-        """What one encoder showed in some layers."""
-        found = [norm_weighted(one.maps[0], one.norms[0]) if self._weighted else one.maps[0] for one in layers]
-        maps = found[0] if len(found) == 1 else torch.cat(found, 1)
+    def _together(self, shown: Sequence[Sequence[Seen]]) -> list[LayerMaps]:
+        """What each encoder showed in some layers; where several layers are read at once, encoders are `joined`."""
+        found = [[self._maps(one) for one in layers] for layers in shown]
+        counts = [[one.shape[1] for one in layers] for layers in found]
+        whole = None
+        if self._room and len(found) > 1:
+            whole = LayerMaps(self._one(list(chain(*found))), self._view, head_counts=list(chain(*counts)))
+        heads = [sum(layers) for layers in counts]
+        maps = [self._one(layers) for layers in found] if whole is None else whole.maps.split(heads, 1)
+        return [
+            LayerMaps(
+                one, self._view, [each.contexts[0] for each in layers if each.contexts],
+                self._uniform(layers) if layers[0].allowed else None, of_layers, whole=whole, first=first,
+            )
+            for one, layers, of_layers, first in zip(maps, shown, counts, accumulate([0, *heads[:-1]]), strict=True)
+        ]  # fmt: skip
+
+    def _maps(self, seen: Seen) -> Tensor:
+        return norm_weighted(seen.maps[0], seen.norms[0]) if self._weighted else seen.maps[0]
+
+    def _one(self, layers: Sequence[Tensor]) -> Tensor:
+        """Heads of some layers side by side, 0 for padded queries."""
+        maps = layers[0] if len(layers) == 1 else torch.cat([*layers], 1)
         row, query = self._view.padding
         maps[row, :, query] = maps.new_zeros(())  # a plain 0 would be copied to a GPU, and waited for
-        contexts = [one.contexts[0] for one in layers if one.contexts]
-        uniform = self._uniform(layers) if layers[0].allowed else None
-        return LayerMaps(maps, self._view, contexts, uniform, [one.shape[1] for one in found])
+        return maps
 
     def _uniform(self, layers: Sequence[Seen]) -> Uniform:
         """Most layers of most models may look at the same keys: then it is the same for all."""

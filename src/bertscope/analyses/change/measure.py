@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bertscope.analyses.attention.joined import joined, of_encoders
 from bertscope.analyses.attention.kept import MapResampling, kept
 from bertscope.analyses.attention.maps import LayerMaps, entropy, inner
 from bertscope.analyses.attention.pass_part import PassPart
@@ -85,12 +86,16 @@ class ChangeReader:
             self._found: list[Tensor] = []
             self._moved: list[Tensor] = []
         before, after = maps
+        for one in joined(maps):  # both at once, where that can be
+            _ = one.squares, one.entropy
         cosine = inner(before.flat, after.flat) / torch.sqrt(before.squares * after.squares)
         apart = entropy(view, before.flat, after.flat) - (before.entropy + after.entropy) / 2
         self._found.append(torch.stack([cosine, apart.clamp_min(0)], -1))
         if self._classify is not None:
             n = len(self.classes)
-            move = self._classify(before) * n + self._classify(after)
+            classes = [self._classify(one) for one in joined(maps)]
+            of_before, of_after = of_encoders(maps, classes, heads=1)
+            move = of_before * n + of_after
             named = torch.nn.functional.one_hot(move, n * n)
             self._moved += [named[:, heads].sum(1) for heads in before.layers]
         if layer + len(before.layers) == view.n_layers:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bertscope.analyses.attention.joined import joined, of_encoders
 from bertscope.analyses.attention.kept import MapResampling, kept
 from bertscope.analyses.attention.maps import LayerMaps, ascending
 from bertscope.analyses.attention.pass_part import PassPart
@@ -128,10 +129,9 @@ class FeatureReader:
             del self._batch
 
     def _measure(self, batch: _Batch) -> None:
-        of_encoders = list(zip(*batch.layers, strict=True))
         if not self._means:
             self._means = [Means(self.resampling, of_layers) for of_layers in batch.head_counts]
-        for means, layers in zip(self._means, of_encoders, strict=True):
+        for means, layers in zip(self._means, zip(*batch.layers, strict=True), strict=True):
             batch.measure(means, *(torch.cat(parts, -1) for parts in zip(*layers, strict=True)))
 
     def sums(self, first: int = 0) -> Sums:
@@ -187,11 +187,11 @@ class _Batch:
 
     def __init__(self, view: View, words: Tensor) -> None:
         self._view = view
-        self.layers: list[list[tuple[Tensor, ...]]] = []  # what `_reduce` gave, for each encoder
+        self.layers: list[list[tuple[Tensor, ...]]] = []  # what `_reduced` and `_beyond` gave, for each encoder
         self.head_counts: list[list[int]] = []  # of each encoder's layers
         self._uniform: Uniform | None = None  # of which `_alike` is the reduction
-        self._words = words
-        self._has = words[:, :-1]
+        without = ~words
+        self._without, self._hidden = without[:, :-1], without[:, -1, :, None]
         sizes = words.sum(-1)  # [row, W]
         total = sizes[:, -1:]
         special = torch.stack([view.cls.sum(1), view.sep.sum(1)], 1)
@@ -200,6 +200,9 @@ class _Batch:
         self._weights = weights.flip(-1)  # [row, F, place in rising order]
         by_any = (count > 0) & (total > 0)
         self._counts = torch.stack([by_any, by_any & view.cls.any(1)[:, None]], 1).float()
+
+        each = view.sep / view.sep.sum(1, keepdim=True).clamp_min(1)
+        self._to_special = torch.stack([view.cls, view.sep, each], 1)  # [row, (cls, sep, each sep), token]
 
         lengths = view.host.lengths.numpy()
         cls, sep = (one.sum(1).numpy() for one in (view.host.cls, view.host.sep))
@@ -214,21 +217,25 @@ class _Batch:
 
     def take(self, maps: Sequence[LayerMaps]) -> None:
         """Take in some layers of each encoder."""
-        self.layers.append([self._reduce(one) for one in maps])
+        reduced = zip(
+            *(self._reduced(one.received, one.maps, one.between_words) for one in joined(maps)), strict=True
+        )
+        got = zip(*(of_encoders(maps, each, heads=-1) for each in reduced), strict=True)
+        self.layers.append([(*of_one, *self._beyond(one, of_one)) for one, of_one in zip(maps, got, strict=True)])
         before = self.head_counts or [[] for _ in maps]
         self.head_counts = [known + one.head_counts for known, one in zip(before, maps, strict=True)]
 
-    def _reduce(self, maps: LayerMaps) -> tuple[Tensor, ...]:
-        """[row, token, by, head]: the attention of all tokens and of [CLS]; [row, from W, to W, head]: the mean over
-        pairs of two different words, 0 where there are none; and both beyond uniform."""
+    def _beyond(self, maps: LayerMaps, got: Sequence[Tensor]) -> list[Tensor]:
+        """The same as `_reduced` gave, beyond uniform."""
         if maps.uniform is not self._uniform:
             assert maps.uniform is not None
             one = self._uniform = maps.uniform
             self._alike = self._reduced(one.received, one.maps, one.between_words)
-        got = self._reduced(maps.received, maps.maps, maps.between_words)
-        return *got, *(one - alike for one, alike in zip(got, self._alike, strict=True))
+        return [one - alike for one, alike in zip(got, self._alike, strict=True)]
 
     def _reduced(self, received: Tensor, maps: Tensor, between: Tensor) -> tuple[Tensor, Tensor]:
+        """[row, token, by, head]: the attention of all tokens and of [CLS]; [row, from W, to W, head]: the mean over
+        pairs of two different words, 0 where there are none."""
         on_tokens = torch.stack([received, maps[:, :, 0]], 2).transpose(1, 3)
         to = (self._members @ between.flatten(2)).unflatten(2, between.shape[2:])  # [row, to W, from, head]
         both = self._members @ to.transpose(1, 2).flatten(2)  # [row, from W, to W x head]
@@ -237,17 +244,12 @@ class _Batch:
     def measure(
         self, means: Means, on_tokens: Tensor, between: Tensor, tokens_beyond: Tensor, beyond: Tensor
     ) -> None:
-        """Take in what all heads gave; the shapes are those of `_reduce`."""
+        """Take in what all heads gave; the shapes are those of `_reduced`."""
         rows = self._view.rows
-        found = torch.stack(self._strongest(on_tokens, tokens_beyond), 2).permute(
-            0, 3, 1, 2, 4
-        )  # [row, by, F, 3, head]
+        found = self._strongest(on_tokens, tokens_beyond)  # [row, by, F, 3, head]
         means.attention.add(rows, kept(found * self._counts[..., None, None]), kept(self._counts))
 
-        by_all = on_tokens[:, :, 0]
-        cls, sep = (which[:, None].float() @ by_all for which in (self._view.cls, self._view.sep))
-        each = sep / self._view.sep.sum(1).clamp_min(1)[:, None, None]
-        means.special.add(rows, kept(torch.cat([cls, sep, each], 1)), self.special_counts)
+        means.special.add(rows, kept(self._to_special @ on_tokens[:, :, 0]), self.special_counts)
 
         any_two = beyond[:, -1, -1]  # [row, head]
         paired, mean = self._paired.flatten(1), means.mean_on(between.device)
@@ -257,28 +259,23 @@ class _Batch:
         of_layers = between @ mean, beyond @ mean, self._paired[..., None] * (any_two @ mean)[:, None, None]
         means.pairs.add(rows, kept(torch.stack(of_layers, 3)), kept(self._paired))
 
-    def _strongest(self, on_tokens: Tensor, beyond: Tensor) -> tuple[Tensor, ...]:
-        """[row, F, by, head] each: attention to the feature's strongest word, the strongest beyond uniform, and that
+    def _strongest(self, on_tokens: Tensor, beyond: Tensor) -> Tensor:
+        """[row, by, F, 3, head]: attention to the feature's strongest word, the strongest beyond uniform, and that
         expected of random words."""
-        flat, flat_beyond = on_tokens.flatten(2), beyond.flatten(2)
-        words, words_beyond = (self._view.in_word.transpose(1, 2) @ one for one in (flat, flat_beyond))
-        special = (self._view.cls, self._view.sep)
-        strongest = (
-            torch.stack(
-                [_largest(on_words, has) for has in self._has.unbind(1)]
-                + [_largest(tokens, which) for which in special],
-                1,
-            )
-            for on_words, tokens in ((words, flat), (words_beyond, flat_beyond))
-        )
-        shown = words_beyond.masked_fill(~self._words[:, -1, :, None], _LEAST)  # they sort first, where weights are 0
+        tokens = torch.stack([on_tokens, beyond], 2).flatten(2)  # [row, token, 2 x by x head]
+        words = self._view.in_word.transpose(1, 2) @ tokens
+        strongest = [_largest(words, none) for none in self._without.unbind(1)]
+        strongest += [_largest(tokens, none) for none in (~self._view.cls, ~self._view.sep)]
+        both = torch.stack(strongest, 1).unflatten(2, (2, *on_tokens.shape[2:]))  # [row, F, 2, by, head]
+        shown = words.unflatten(2, both.shape[2:])[:, :, 1].flatten(2)
+        shown = shown.masked_fill(self._hidden, _LEAST)  # they sort first, where weights are 0
         expected = self._weights @ ascending(shown.transpose(1, 2).contiguous()).transpose(1, 2)
-        return tuple(one.unflatten(2, on_tokens.shape[2:]) for one in (*strongest, expected))
+        return torch.cat([both, expected.unflatten(2, (1, *both.shape[3:]))], 2).permute(0, 3, 1, 2, 4)
 
 
-def _largest(values: Tensor, among: Tensor) -> Tensor:
-    """[row, ...]: the largest of values [row, place, ...] among some places."""
-    return values.masked_fill(~among[..., None], _LEAST).amax(1)
+def _largest(values: Tensor, without: Tensor) -> Tensor:
+    """[row, ...]: the largest of values [row, place, ...], some places left out."""
+    return values.masked_fill(without[..., None], _LEAST).amax(1)
 
 
 def expected_maximum_weights(drawn: Tensor, total: Tensor, width: int) -> Tensor:

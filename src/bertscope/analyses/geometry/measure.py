@@ -52,6 +52,7 @@ from bertscope.core.progress import progress
 from bertscope.core.resampling import group_bounds
 from bertscope.core.result import Result
 from bertscope.models.evaluating import full_precision
+from bertscope.models.sending import sent
 from bertscope.models.states_store import StatesStore, joined
 
 _FEWEST = 10  # vectors: fewer say nothing
@@ -165,18 +166,21 @@ def two_nn(vectors: Tensor, edges: np.ndarray) -> tuple[np.ndarray, int]:
     vectors = vectors.double() - vectors.double().mean(0)
     distances = torch.cdist(vectors, vectors)
     distinct = ~(distances < _SAME * vectors.square().sum(1).mean().sqrt()).tril(-1).any(1)
-    distances = distances[distinct][:, distinct].fill_diagonal_(torch.inf)
-    before = np.concatenate([[0], np.cumsum(distinct.cpu().numpy())])[edges]  # the groups' edges among the distinct
+    apart = distinct.cpu().numpy()
+    mine = sent(np.flatnonzero(apart), distances.device)
+    distances = distances[mine][:, mine].fill_diagonal_(torch.inf)
+    before = np.concatenate([[0], np.cumsum(apart)])[edges]  # the groups' edges among the distinct
     # The two nearest in each group; of those the four nearest, of which no group has more than two: whichever group
     # is left out, the two nearest of the others are there.
     nearest = torch.cat([_two_smallest(distances[:, begin:end]) for begin, end in pairwise(before)], 1)
     four, place = pad(nearest, (0, 2), value=torch.inf).topk(4, largest=False)
-    own = torch.from_numpy(np.repeat(np.arange(len(edges) - 1), np.diff(before))).to(place)
-    draws = [_slope(four)]
-    for group in range(len(edges) - 1):
-        others = own != group
-        draws.append(_slope(four[others].masked_fill(place[others] // 2 == group, torch.inf)))
-    return np.array(draws), len(own)
+    ratios = [_ratios(four)]
+    for group, (begin, end) in enumerate(pairwise(before)):
+        others, where = (torch.cat([each[:begin], each[end:]]) for each in (four, place))
+        ratios.append(_ratios(others.masked_fill(where // 2 == group, torch.inf)))
+    found = torch.cat(ratios).cpu().numpy()  # one wait for all groups
+    parts = np.split(found, np.cumsum([len(each) for each in ratios])[:-1])
+    return np.array([_slope(each) for each in parts]), len(four)
 
 
 def _two_smallest(values: Tensor) -> Tensor:
@@ -187,12 +191,17 @@ def _two_smallest(values: Tensor) -> Tensor:
     return torch.cat([first, values.scatter(1, place, torch.inf).min(1, keepdim=True).values], 1)
 
 
-def _slope(near: Tensor) -> float:
-    """From the distances to some neighbours [vector, neighbour] to the dimension."""
-    if len(near) < _FEWEST:
-        return float("nan")
+def _ratios(near: Tensor) -> Tensor:
+    """[vector]: log(r2 / r1), from the distances to some neighbours [vector, neighbour]."""
     first, second = _two_smallest(near).T
-    ratios = np.sort(torch.log(second / first).cpu().numpy())
+    return torch.log(second / first)
+
+
+def _slope(ratios: np.ndarray) -> float:
+    """From the vectors' ratios to the dimension."""
+    if len(ratios) < _FEWEST:
+        return float("nan")
+    ratios = np.sort(ratios)
     kept = int(_KEPT * len(ratios))
     x, y = ratios[:kept], -np.log1p(-np.arange(1, kept + 1) / len(ratios))
     return float((x @ y) / (x @ x))
@@ -242,6 +251,6 @@ def paired_texts(
 def pair_spread(vectors: LayerVectors, pairs: PairedTexts) -> tuple[np.ndarray, np.ndarray]:
     """Alignment and uniformity of the layer's pairs. A text is the mean of its words."""
     words = vectors[pairs.rows]
-    text = torch.from_numpy(pairs.text).to(words.device)
+    text = sent(pairs.text, words.device)
     sums = words.new_zeros(2 * len(pairs.same), words.shape[1]).index_add_(0, text, words)
     return alignment_and_uniformity(sums, pairs.same, pairs.edges)  # a mean and a sum have the same direction

@@ -133,7 +133,7 @@ def moments(vectors: LayerVectors, words: Words) -> Moments:
 def _spectrum(sums: Tensor, products: Tensor, sizes: np.ndarray, part: np.ndarray) -> tuple[Tensor, np.ndarray]:
     """The principal directions of some groups' words, and the variance along them: of all these groups, and without
     each [1 + groups], which changes nothing where it isn't one of them."""
-    mine, n = torch.from_numpy(part).to(sums.device), sizes[part].sum()
+    mine, n = sent(part, sums.device), sizes[part].sum()
     products, sums = products[mine], sums[mine]
     mean = sums.sum(0) / n
     _, directions = torch.linalg.eigh(products.sum(0) / n - mean[:, None] * mean)
@@ -194,13 +194,14 @@ def self_similarity(vectors: LayerVectors, words: Words, forms: dict[str, Form])
         type_of, group_of = np.divmod(cells, groups)
         block = vectors[rows]
         place, owner = sent(cell, block.device), sent(type_of - first, block.device)
-        for name, form in forms.items():
+        each = []
+        for form in forms.values():
             parts = _summed(normalize(form(block), dim=1), place, len(cells))
             whole = _summed(parts, owner, last - first)
+            each.append(torch.cat([whole.square().sum(1), (parts * whole[owner]).sum(1), parts.square().sum(1)]))
+        for name, numbers in zip(forms, torch.stack(each).cpu().numpy(), strict=True):  # one wait for all forms
             squares, with_whole, own = found[name]
-            each = whole.square().sum(1), (parts * whole[owner]).sum(1), parts.square().sum(1)
-            parted = np.cumsum([len(whole), len(parts)])  # one wait for all three
-            of_types, of_cells, own_cells = np.split(torch.cat(each).cpu().numpy(), parted)
+            of_types, of_cells, own_cells = np.split(numbers, np.cumsum([last - first, len(cells)]))
             squares[first:last] = of_types
             with_whole[group_of, type_of], own[group_of, type_of] = of_cells, own_cells
     sizes = left_out(words.by_group)
@@ -215,18 +216,17 @@ def explained(vectors: LayerVectors, words: Words, forms: dict[str, Form], sets:
     values of the matrix as it is, not centred [1 + groups, set]. It depends on how many vectors there are: without a
     group of texts, only the sets that lose none count, and the others are NaN."""
     groups, dim = len(words.edges) - 1, vectors[:1].shape[1]
-    shares: dict[str, list[np.ndarray]] = {name: [np.zeros(0)] for name in forms}
+    shares = [np.zeros((len(forms), 0))]
     size = max(1, _CELLS // (sets.shape[1] * dim))
     for start in range(0, len(sets), size):
         occurrences = vectors[sets[start : start + size]]
-        for name, form in forms.items():
-            formed = form(occurrences)
-            squares = torch.linalg.eigvalsh((formed @ formed.mT).double())
-            parts = torch.stack([squares[:, -1], squares.sum(1)], -1)
-            shares[name].append(_ratio(parts.cpu().numpy()))
+        products = torch.stack([formed @ formed.mT for formed in (form(occurrences) for form in forms.values())])
+        squares = torch.linalg.eigvalsh(products.double())  # [form, set, direction]: a GPU is waited for once
+        shares.append(_ratio(torch.stack([squares[..., -1], squares.sum(-1)], -1).cpu().numpy()))
     whole = (words.group[sets][None] != np.arange(groups)[:, None, None]).all(2)
     kept = np.concatenate([np.ones((1, len(sets)), bool), whole])
-    return {name: np.where(kept, np.concatenate(parts), np.nan) for name, parts in shares.items()}
+    of_forms = np.concatenate(shares, 1)
+    return {name: np.where(kept, of_form, np.nan) for name, of_form in zip(forms, of_forms, strict=True)}
 
 
 def _mean_cosine(squares: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -8,7 +8,9 @@ from functools import partial
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
+from bertscope.analyses.attention.joined import joined, of_encoders
 from bertscope.analyses.attention.kept import MapResampling, kept
 from bertscope.analyses.attention.maps import LayerMaps
 from bertscope.analyses.attention.pass_part import PassPart
@@ -118,26 +120,33 @@ class PatternsReader:
         if layer == 0:
             self._found: list[list[Tensor]] = [[] for _ in maps]
             self.representative.choose(view)
-        for which, (one, found) in enumerate(zip(maps, self._found, strict=True)):
-            parts = decompose(one)
-            chances = self._classify(one, parts)
-            named = {of: chances[of].argmax(-1) for of in LABELS}
-            if self.labelled and which == self._labelled:
-                self.labelled.look(layer, one, named["both"])
-            shape = [torch.nn.functional.one_hot(named[of], len(CLASSES)).float() for of in LABELS]
-            to_special = torch.einsum("bhk,bk->bh", one.received, (view.cls | view.sep).float())
-            measured = torch.stack([to_special, one.entropy, one.distance], -1)
-            found.append(torch.cat([*shape, parts.shares, measured], -1))
-            self.representative.look(which, layer, one, measured)
-            if which == 0:
-                self.exemplars.look(layer, one, chances["both"])
+        shown = joined(maps)
+        found, sure, measured = (
+            of_encoders(maps, each, heads=1) for each in zip(*map(self._measured, shown), strict=True)
+        )
+        for which, one in enumerate(maps):
+            self._found[which].append(found[which])
+            self.representative.look(which, layer, one, measured[which])
+            if self.labelled and which == self._labelled:  # the first classes are of both labellers
+                self.labelled.look(layer, one, found[which][..., : len(CLASSES)].argmax(-1))
+        self.exemplars.look(layer, maps[0], sure[0])
         if layer + len(maps[0].layers) == view.n_layers:
             for which, (mean, found) in enumerate(zip(self.means, self._found, strict=True)):
                 of_heads = torch.cat(found, 1)
                 mean.add(view.rows, kept(of_heads))
-                if self.labelled and which == self._labelled:  # the first classes are of both labellers
+                if self.labelled and which == self._labelled:
                     self.labelled.end(view, of_heads[..., : len(CLASSES)].cpu().numpy().mean(1))
             del self._found
+
+    def _measured(self, maps: LayerMaps) -> tuple[Tensor, Tensor, Tensor]:
+        """[row, head, ...] each: what `means` has, how likely each class is, and the measures alone."""
+        view, parts = maps.view, decompose(maps)
+        chances = self._classify(maps, parts)
+        named = torch.stack([chances[of] for of in LABELS], 2).argmax(-1)  # [row, head, labels]
+        shape = one_hot(named, len(CLASSES)).flatten(2).float()
+        to_special = (maps.received @ (view.cls | view.sep)[..., None].float())[..., 0]
+        measured = torch.stack([to_special, maps.entropy, maps.distance], -1)
+        return torch.cat([shape, parts.shares, measured], -1), chances["both"], measured
 
     def tokens(self, row: int) -> list[str]:
         """What the first encoder reads of an example."""

@@ -27,6 +27,7 @@ from bertscope.core.progress import progress
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.result import Result
 from bertscope.models.evaluating import best_device, full_precision
+from bertscope.models.sending import sent
 
 PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
 """The shares of train after which an online code trains anew (Voita & Titov 2020)."""
@@ -109,7 +110,7 @@ def accuracies(vectors: Vectors, sample: Sample, training: Training, resampling:
     if sample.target.has_control:
         labels.append(control_labels(sample, training.seed))
     sources = len(vectors.sources)
-    answers = torch.from_numpy(np.repeat(labels, sources, axis=0)).to(vectors.stack.device)
+    answers = sent(np.repeat(labels, sources, axis=0), vectors.stack.device)
     probes = _trained(vectors, [[at] for at in range(sources)] * len(labels), answers, sample, training)
     draws = _accuracy(probes, answers, sample, resampling)
     control = draws[:, sources:] if len(labels) > 1 else None
@@ -129,8 +130,9 @@ def codelengths(vectors: Vectors, sample: Sample, training: Training) -> np.ndar
     for end, after in pairwise(edges):
         probes = _trained(vectors, reads, answers, sample, training, known=end)
         _, losses = probes.hits_and_losses(answers, _on(vectors, train[end:after]))
-        paid.append(losses.sum(1).double().cpu().numpy())
-    return online_code(edges[0], len(target.classes), np.array(paid).reshape(-1, len(reads)))
+        paid.append(losses.sum(1).double())
+    nats = torch.stack(paid).cpu().numpy() if paid else np.zeros((0, len(reads)))
+    return online_code(edges[0], len(target.classes), nats)
 
 
 def portion_ends(n: int) -> list[int]:
@@ -184,4 +186,4 @@ def _accuracy(probes: Probes, answers: Tensor, sample: Sample, resampling: Resam
 
 
 def _on(vectors: Vectors, items: np.ndarray) -> Tensor:
-    return torch.from_numpy(items).to(vectors.stack.device)
+    return sent(items, vectors.stack.device)

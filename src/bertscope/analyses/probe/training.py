@@ -178,20 +178,21 @@ class _Run:
         loss = sum(self._losses(block) * len(block) for block in blocks) / len(validation)
         assert isinstance(loss, Tensor)
         # The first look is at infinity; what is not a number is never better.
-        better = loss < self.best_loss[self.going] - self._training.gain
-        chosen = self.going[better]
-        self.best_loss[chosen] = loss[better]
+        known = self.best_loss[self.going]
+        better = loss < known - self._training.gain
+        self.best_loss[self.going] = torch.where(better, loss, known)
         for best, weight in zip(self.best, self._weights, strict=True):
-            best[chosen] = weight[better]
+            mine = better.view(-1, *[1] * (weight.ndim - 1))
+            best[self.going] = torch.where(mine, weight, best[self.going])
         self._waited = torch.where(better, 0, self._waited + 1)
         self._rate = torch.where(better, self._rate, self._rate / 2)
-        on = self._waited < self._training.patience
-        if not on.all():
+        on = (self._waited < self._training.patience).nonzero()[:, 0]  # the one wait of a look
+        if len(on) < len(self.going):
             self._keep(on)
 
     def _keep(self, on: Tensor) -> None:
         self.going, self._rate, self._waited = self.going[on], self._rate[on], self._waited[on]
-        self._one = _reads_one(self._reads[self.going])
+        self._one = self._one or _reads_one(self._reads[self.going])
         self._weights = [weight.detach()[on] for weight in self._weights]
         self._moments = [(mean[on], square[on]) for mean, square in self._moments]
 

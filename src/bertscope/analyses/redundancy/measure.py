@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from math import log
 from typing import Any
 
 import numpy as np
@@ -148,8 +149,7 @@ class RedundancyReader:
             self._hashes = np.where(words, mixed(mixed(keys, _TOKENS), places), NONE)
         for one, apart, outputs in zip(maps, self.maps, self.outputs, strict=True):
             apart.add(layer, one, self._places, self._share)
-            for at, context in enumerate(one.contexts, start=layer):
-                outputs.add(at, context, self._hashes)
+            outputs.add(layer, one.contexts, self._hashes)
 
     def sums(self, first: int = 0) -> Sums:
         maps = {f"maps.{at}": one.sums() for at, one in enumerate(self.maps)}
@@ -195,7 +195,7 @@ class MapsApart:
         apart = torch.einsum("rq,rqij->rij", share, bits.unflatten(0, tuple(places.shape)))
         self._sums.add(start, apart.sum(0))
         self._squares.add(start, apart.square().sum(0))
-        of_layers = torch.stack([apart[:, heads].sum(1) for heads in layers.layers], 1) @ self._member[:end]
+        of_layers = self._member[start:end, layer:until].T @ (apart @ self._member[:end])
         self._by_layer[:, layer:until] = of_layers.tril(layer)  # above, nothing was compared
         if until == n_layers:
             self._layers.add(layers.view.rows, kept(self._by_layer))
@@ -206,16 +206,17 @@ class MapsApart:
         0 with heads above."""
         first_head, last = self.ends[layer], self.ends[until]
         found = self._kept.new_zeros(len(self._kept), last - first_head, last)
+        on_cpu = found.device.type == "cpu"
+        cells = _CELLS if on_cpu else _GPU_CELLS
         for start, end in pairwise(self.ends[layer : until + 1]):
             shown = self._kept[..., :end]
-            cells = _CELLS if shown.device.type == "cpu" else _GPU_CELLS
             step = max(1, cells // max(1, shown.shape[1] * (end - start) * end))
             for first in range(0, len(shown), step):
                 some = shown[first : first + step]
                 mixtures = some[:, :, start:, None] + some[:, :, None, :]  # [row x query, key, head, head]
                 of_heads = found[first : first + step, start - first_head : end - first_head, :end]
-                torch.sum(times_log2(mixtures), 1, out=of_heads)
-        return found
+                torch.sum(times_log2(mixtures) if on_cpu else torch.special.entr(mixtures), 1, out=of_heads)
+        return found if on_cpu else found.div_(-log(2))  # `entr` is -s ln s, and goes through its memory once
 
     def sums(self) -> Sums:
         found = Sums.of({"layers": self._layers.sums()}, examples=self.examples)

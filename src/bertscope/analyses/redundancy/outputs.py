@@ -25,15 +25,18 @@ class Outputs:
         self._hashes = np.full(size, NONE)  # as many places as tokens are wanted, none taken yet
         self._values: Tensor | None = None  # [place, head, d]
 
-    def add(self, layer: int, context: Tensor, hashes: np.ndarray) -> None:
-        """Take in one layer's outputs [row, token, head, d]: of the tokens whose hash [row, token] is low enough."""
+    def add(self, layer: int, contexts: Sequence[Tensor], hashes: np.ndarray) -> None:
+        """Take in the outputs [row, token, head, d] of layers from `layer` on: of the tokens whose hash [row, token]
+        is low enough."""
         if layer == 0:  # which tokens come, and whose places they take
-            self._free, self._come = (sent(places, context.device) for places in self._places(hashes.ravel()))
+            self._free, self._come = (sent(places, contexts[0].device) for places in self._places(hashes.ravel()))
             if self._values is None:
-                self._values = self._empty(context.shape[-1], context.device)
+                self._values = self._empty(contexts[0].shape[-1], contexts[0].device)
         if len(self._come):
             assert self._values is not None
-            self._values[self._free, slice(*self._ends[layer : layer + 2])] = context.flatten(0, 1)[self._come]
+            heads = slice(self._ends[layer], self._ends[layer + len(contexts)])
+            come = [context.flatten(0, 1)[self._come] for context in contexts]
+            self._values[self._free, heads] = torch.cat(come, 1) if len(come) > 1 else come[0]
 
     def sums(self) -> Sums:
         """The sample: tokens in the order of their hashes."""

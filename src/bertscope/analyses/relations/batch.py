@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from bertscope.analyses.attention.between_words import most_attended
+from bertscope.analyses.attention.joined import joined, of_encoders
 from bertscope.analyses.attention.kept import KeptRows, RunningSum, kept, packed_bits
 from bertscope.analyses.attention.maps import LayerMaps
 from bertscope.analyses.attention.uniform import Uniform
@@ -140,7 +141,7 @@ class PairBatch:
 
     def __init__(self, view: View, pairs: Pairs) -> None:
         self._view, self.send, self.device = view, view.send, view.real.device
-        self.layers: list[list[tuple[Tensor, ...]]] = []  # what `take` gave, for each encoder
+        self.layers: list[list[tuple[Tensor, ...]]] = []  # of each encoder: what `add` takes
         self._uniform: Uniform | None = None  # of which `_expected` are the pairs
         width, n_names = view.word_count, len(pairs.names)
         self._member, whole = self._units(pairs)
@@ -151,7 +152,13 @@ class PairBatch:
         shown = self._shown(whole, row, ends)
         at, row, ends = at[shown], row[shown], ends[shown]
         self._row, self._ends = map(self.send, (row[:, None], ends))
-        self._read_controls(pairs, whole, at)
+        if self._spans:
+            self._share = self._member / self._member.sum(-1, keepdim=True).clamp_min(1)
+            self._elsewhere = (1 - self._member.transpose(1, 2))[..., None]
+        controls = self._read_controls(pairs, whole, at)
+        units = self._member.shape[1]
+        self._from = self.send(row[:, None] * units + ends)
+        self._between = self.send(np.concatenate([_both_ways(row, ends, units), _both_ways(*controls, units)]))
 
         relation, chooses = pairs.relation[at], pairs.chooses[view.rows][row]
         half = one_hot(torch.from_numpy(chooses * n_names + relation.astype(np.int64)), 2 * n_names).float()
@@ -163,8 +170,8 @@ class PairBatch:
         self._kept, self.test = self.send(np.flatnonzero(~chooses)), at[~chooses]
         self._frames = self._masks(row, ends, pairs.framed[at]) if pairs.framed.any() else None
 
-    def _read_controls(self, pairs: Pairs, whole: np.ndarray, at: np.ndarray) -> None:
-        """Which of the pairs have a control, and which controls lie in these rows."""
+    def _read_controls(self, pairs: Pairs, whole: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which of the pairs have a control, and which controls lie in these rows; their rows and ends."""
         place = np.searchsorted(pairs.with_control, at)
         compared = np.zeros(len(at), dtype=bool)
         inside = place < len(pairs.with_control)
@@ -174,30 +181,45 @@ class PairBatch:
         at, row = gathered(pairs.control_starts, self._view.rows)
         ends = self._here(pairs.control_ends[at], pairs.n_words[self._view.rows][row][:, None])
         assert self._shown(whole, row, ends).all(), "controls lie in texts that are read whole"
-        self._control_row, self._control_ends = map(self.send, (row[:, None], ends))
         self.controls = pairs.control_of[at]
         self._controls = self.send(self.controls)
         self._control_relation = self._one_hot(pairs.control_relation[self.controls], len(pairs.names))
+        return row, ends
 
-    def take(self, maps: LayerMaps) -> tuple[Tensor, ...]:
-        """[pair, direction, head] each: the most attended other word, and the excess in the pair; the same of the
-        controls here; where there are frames, also [row, head]: the most attention between two pieces."""
+    def take(self, maps: Sequence[LayerMaps]) -> None:
+        """Take in some layers of each encoder."""
+        read = zip(*map(self._read, joined(maps)), strict=True)
+        parts = list(zip(*(of_encoders(maps, each, heads=-1) for each in read), strict=True))
+        self.layers.append([
+            (found, *self._beyond(one, got), *more)
+            for one, (found, got, *more) in zip(maps, parts, strict=True)
+        ])  # fmt: skip
+
+    def _read(self, maps: LayerMaps) -> tuple[Tensor, ...]:
+        """[pair, direction, head]: the most attended other word; [pair, then control, direction, head]: attention
+        from each end to the other; where there are frames, also [row, head]: the most between two pieces."""
         words, between = self._of_units(maps.between_words)
+        got = self._of_pairs(between)
+        if self._spans:
+            words = words * self._elsewhere  # to other words only
+        found = most_attended(words).flatten(0, 1)[self._from]
+        return found, got, *self._maxima(maps)
+
+    def _beyond(self, maps: LayerMaps, got: Tensor) -> tuple[Tensor, Tensor]:
+        """The excess of that attention in pairs, and in the controls."""
         if maps.uniform is not self._uniform:
             assert maps.uniform is not None
-            self._uniform, (_, alike) = maps.uniform, self._of_units(maps.uniform.between_words)
-            self._expected = self._of_pairs(alike)
-        excess = (got - alike for got, alike in zip(self._of_pairs(between), self._expected, strict=True))
-        true, control = (one.where(one.abs() >= ROUNDING, 0) for one in excess)
-        if self._spans:
-            words = words * (1 - self._member.transpose(1, 2))[..., None]  # to other words only
-        found = most_attended(words).flatten(0, 1)[self._row * words.shape[2] + self._ends]
-        return found, true, control, *self._maxima(maps)
+            self._uniform = maps.uniform
+            self._expected = self._of_pairs(self._of_units(maps.uniform.between_words)[1])
+        excess = got - self._expected
+        excess = torch.where(excess.abs() >= ROUNDING, excess, 0)
+        n = len(self._row)
+        return excess[:n], excess[n:]
 
     def add(
         self, sums: HeadSums, found: Tensor, true: Tensor, control: Tensor, maxima: Tensor | None = None
     ) -> Tensor:
-        """Take in what all heads gave; the shapes are those of `take`. Returns the test half's hits, as bits."""
+        """Take in what all heads gave, as `layers` has it. Returns the test half's hits, as bits."""
         others = self._ends.flip(1)[..., None]
         hits = self._member[self._row[..., None], others, found.clamp_min(0)] * (found != NO_WORD)
         shape = (2, self._half.shape[1] // 2, *hits.shape[1:])
@@ -215,18 +237,12 @@ class PairBatch:
         mean over its words; to it, their sum."""
         if not self._spans:
             return words, words
-        share = self._member / self._member.sum(-1, keepdim=True).clamp_min(1)
-        words = share[:, None] @ words
+        words = self._share[:, None] @ words
         return words, (self._member @ words.flatten(2)).unflatten(2, words.shape[2:])
 
-    def _of_pairs(self, between: Tensor) -> tuple[Tensor, Tensor]:
-        """[pair, direction, head] and the same of the controls here: from each end to the other."""
-        units, flat = between.shape[1], between.flatten(0, 2)
-        pairs, controls = (
-            flat[(row * units + ends.flip(1)) * units + ends]
-            for row, ends in ((self._row, self._ends), (self._control_row, self._control_ends))
-        )
-        return pairs, controls
+    def _of_pairs(self, between: Tensor) -> Tensor:
+        """[pair, then control here, direction, head]: from each end to the other."""
+        return between.flatten(0, 2)[self._between]
 
     def _maxima(self, maps: LayerMaps) -> tuple[Tensor, ...]:
         """The most attention from any piece of an element to any piece of its target: the score of Kovaleva et al."""
@@ -273,3 +289,8 @@ class PairBatch:
 
     def _one_hot(self, values: np.ndarray, width: int) -> Tensor:
         return one_hot(self.send(values.astype(np.int64)), width).float()
+
+
+def _both_ways(row: np.ndarray, ends: np.ndarray, units: int) -> np.ndarray:
+    """[pair, direction]: which of [row x to x from] each end gives the other."""
+    return (row[:, None] * units + ends[:, ::-1]) * units + ends

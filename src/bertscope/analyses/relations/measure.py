@@ -104,7 +104,7 @@ class RelationReader:
         if layer == 0:
             self._batch = PairBatch(view, self.pairs)
             self._head_counts: list[list[int]] = [[] for _ in maps]
-        self._batch.layers.append([self._batch.take(one) for one in maps])
+        self._batch.take(maps)
         for counts, one in zip(self._head_counts, maps, strict=True):
             counts += one.head_counts
         if layer + len(maps[0].layers) == view.n_layers:

@@ -32,6 +32,7 @@ from bertscope.core.resampling import group_bounds
 from bertscope.core.result import Result
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import best_device, full_precision
+from bertscope.models.sending import sent
 from bertscope.models.states_store import StatesStore, joined
 
 _FEWEST = 50  # words: fewer say nothing
@@ -191,7 +192,7 @@ class Sample:
 
     def _vectors(self, space: Space) -> torch.Tensor:
         rows = self._rows[space.checkpoint]
-        return torch.from_numpy(self._stores[space.checkpoint].vectors(space.layer)[rows]).to(best_device())
+        return sent(self._stores[space.checkpoint].vectors(space.layer)[rows], best_device())
 
 
 def _compared(

@@ -16,6 +16,7 @@ from bertscope.analyses.structure.probes import Kind
 from bertscope.analyses.structure.trees import Batch, Trees, of_one_length
 from bertscope.core.examples import ROOT
 from bertscope.core.resampling import Resampling, RunningMean
+from bertscope.models.sending import sent
 
 UUAS, DSPR_SENTENCES, DSPR = "uuas", "dspr_sentences", "dspr"
 ROOT_ACCURACY, NSPR_SENTENCES, NSPR = "root_accuracy", "nspr_sentences", "nspr"
@@ -154,7 +155,7 @@ def _score(kind: Kind, predicted: Tensor, trees: Trees, batch: Batch) -> tuple[n
     """Hits [S, probe], what is to be found [S] and order [S, probe] of predictions [probe, S, ...] for sentences of
     one length."""
     device = predicted.device
-    gold, outside = (torch.from_numpy(each).to(device) for each in (trees.governors_of(batch), trees.outside(batch)))
+    gold, outside = (sent(each, device) for each in (trees.governors_of(batch), trees.outside(batch)))
     if kind == "distance":
         hits, to_find = _edges(predicted, gold, outside)
         goal = trees.distances(batch)
@@ -163,7 +164,7 @@ def _score(kind: Kind, predicted: Tensor, trees: Trees, batch: Batch) -> tuple[n
         goal = trees.depths(batch)
     order = torch.zeros(predicted.shape[:2], device=device)
     if SHORTEST <= predicted.shape[2] <= LONGEST:
-        order = correlation(ranks(predicted), ranks(torch.from_numpy(goal).to(device)))
+        order = correlation(ranks(predicted), ranks(sent(goal, device)))
         order = order.mean(-1) if kind == "distance" else order
     return hits.T.cpu().numpy(), to_find.cpu().numpy(), order.T.cpu().numpy()
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import inf
 from typing import Literal, get_args
 from zlib import crc32
@@ -23,6 +24,7 @@ from torch import Tensor
 from bertscope.analyses.structure.trees import Batch, Trees, of_one_length
 from bertscope.core.bucketing import bucketed
 from bertscope.core.progress import progress
+from bertscope.models.sending import sent
 from bertscope.models.states_store import StatesStore
 
 Kind = Literal["distance", "depth"]
@@ -48,12 +50,12 @@ class Vectors:
         """[layer, place in the batch, dim]."""
         rows = (self._starts[batch.sentences, None] + batch.words).ravel()
         if self._whole:
-            at = torch.from_numpy(rows).to(self._device)
+            at = sent(rows, self._device)
             return torch.stack([self._whole[layer][at] for layer in layers])
         taken = torch.empty(len(layers), len(rows), self.dim)
         for layer, out in zip(layers, taken, strict=True):
             np.take(self._mapped[layer], rows, axis=0, out=out.numpy(), mode="clip")  # `raise` would copy once more
-        return taken.to(self._device)
+        return sent(taken, self._device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,7 @@ class Goal:
         else:
             value, weight = trees.depths(batch), inside
         weight = (weight / len(inside)).astype(np.float32)
-        return cls(torch.from_numpy(value).to(device), torch.from_numpy(weight).to(device))
+        return cls(sent(value, device), sent(weight, device))
 
 
 def project(weights: Tensor, vectors: Tensor, sentences: int) -> Tensor:
@@ -210,7 +212,7 @@ class Stack:
 
     def _read_rates(self) -> None:
         rates = [self.schedules[place].rate for place in self.active]
-        self._rates = torch.tensor(rates, device=self.weights.device)[:, None, None]
+        self._rates = sent(torch.tensor(rates), self.weights.device)[:, None, None]
 
 
 def initial(kind: Kind, rank: int, layer: int, dim: int, seed: int) -> Tensor:
@@ -248,7 +250,8 @@ def validation_losses(stacks: Sequence[Stack], corpus: Corpus, validation: np.nd
         for stack, vectors in readings(stacks, corpus, batch):
             found = losses(stack.kind, stack.weights, vectors, goals[stack.kind])
             sums[id(stack)] += found * (len(batch.sentences) / len(validation))
-    return [sums[id(stack)].tolist() for stack in stacks]
+    of_all = iter(torch.cat([sums[id(stack)] for stack in stacks]).tolist())  # one wait for all
+    return [list(islice(of_all, len(stack.active))) for stack in stacks]
 
 
 def readings(stacks: Sequence[Stack], corpus: Corpus, batch: Batch) -> Iterator[tuple[Stack, Tensor]]:
@@ -260,4 +263,5 @@ def readings(stacks: Sequence[Stack], corpus: Corpus, batch: Batch) -> Iterator[
             states = vectors.of(batch, union)
             for stack in mine:
                 layers = stack.learning
-                yield stack, states if layers == union else states[[union.index(layer) for layer in layers]]
+                # A list of places would be copied to a GPU, and waited for.
+                yield stack, states if layers == union else torch.stack([states[union.index(one)] for one in layers])
