@@ -17,6 +17,7 @@ from bertscope.models.load import load
 from bertscope.models.sound_weights import refuse_unsound
 from bertscope.models.source import POCKET
 from families import MARKED, tiny_config
+from pocket_facts import POSITIONS
 
 OPENED = {
     "classifier": transformers.AutoModelForSequenceClassification,
@@ -71,7 +72,7 @@ def old_names(weights):
     }
     word = weights["bert.embeddings.word_embeddings.weight"].clone()
     bias = weights["cls.predictions.bias"].clone()
-    positions = torch.arange(128)[None]
+    positions = torch.arange(POSITIONS)[None]
     return found | {
         "cls.predictions.decoder.weight": word, "cls.predictions.decoder.bias": bias,
         "bert.embeddings.position_ids": positions,
