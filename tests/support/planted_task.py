@@ -34,6 +34,8 @@ def planted(tokenizer) -> Encoder:
     with torch.no_grad():
         words = model.bert.embeddings.word_embeddings.weight
         words[:, : _READ + 1] = 0
+        # Of a pair, the label could be read off the segments' embeddings, as chance has drawn them.
+        model.bert.embeddings.token_type_embeddings.weight[:, : _READ + 1] = 0
         model.bert.embeddings.position_embeddings.weight.zero_()
         for sign, side in ((1, _GOOD), (-1, _BAD)):
             words[[tokenizer.vocab[word] for word in side], _SAYS] = sign * 1.0
