@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from bertscope.core.examples import Examples
+from pocket_facts import PIECES
 from six_sentences import SENTENCES
 
 
@@ -60,7 +61,7 @@ def _tiny(_pocket):
     from bertscope.models.load import load
 
     config = BertConfig(
-        vocab_size=8192, hidden_size=24, num_hidden_layers=3, num_attention_heads=4, intermediate_size=48,
+        vocab_size=PIECES, hidden_size=24, num_hidden_layers=3, num_attention_heads=4, intermediate_size=48,
         max_position_embeddings=64, num_labels=2, initializer_range=0.3,
     )  # fmt: skip
     torch.manual_seed(7)

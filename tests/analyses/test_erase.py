@@ -27,6 +27,7 @@ from bertscope.models.source import model_root
 from bertscope.study.runner import run_steps
 from device import DEVICE
 from made_states import made_store, made_texts
+from pocket_facts import PIECES
 
 QUICK = bertscope.EraseConfig(random=3, repeats=100, texts=40)
 
@@ -47,7 +48,7 @@ def reader(_pocket):
     """A BERT whose every layer adds the mean of its tokens, and whose classifier looks along one direction, in which
     the words for men and women differ."""
     config = BertConfig(
-        vocab_size=8192, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=8,
+        vocab_size=PIECES, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=8,
         max_position_embeddings=64, num_labels=2,
     )  # fmt: skip
     torch.manual_seed(0)
@@ -205,7 +206,7 @@ def test_checks_are_scored_on_texts_that_no_probe_learned_from(monkeypatch):
 @pytest.fixture(scope="module")
 def guesser(_pocket):
     config = BertConfig(
-        vocab_size=8192, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
+        vocab_size=PIECES, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
         max_position_embeddings=64, initializer_range=0.3,
     )  # fmt: skip
     torch.manual_seed(1)

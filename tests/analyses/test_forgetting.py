@@ -22,6 +22,7 @@ from bertscope.models.load import load
 from bertscope.models.new_task_head import bare
 from bertscope.training.task_kinds import with_task_head
 from device import DEVICE
+from pocket_facts import PIECES
 from short_training import make_task
 
 QUICK = {"probes": False, "repeats": 100}
@@ -142,7 +143,7 @@ def training(_pocket, tmp_path_factory):
     the folders' names tells the steps."""
     folder, task = tmp_path_factory.mktemp("forgetting"), make_task()
     config = BertConfig(
-        vocab_size=8192, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
+        vocab_size=PIECES, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
         max_position_embeddings=64, initializer_range=0.3,
     )  # fmt: skip
     torch.manual_seed(7)

@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 
 from bertscope.models.load import load
 from patterns.make_maps import HERE, collect, draw, read_texts
+from plain_attention import plain_maps
 
 LABELS = {"vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous"}
 
@@ -64,3 +65,17 @@ def test_the_built_in_model_makes_its_maps_again(maps, about):
     for id, attention in found.maps.items():
         assert found.about[id] == about[id]
         np.testing.assert_allclose(attention.float().numpy(), maps[id].astype(np.float32), atol=2e-3)
+
+
+def test_what_is_collected_is_the_librarys_attention():
+    texts = {text["id"]: text for text in read_texts()[::10]}
+    assert {text["pair"] is None for text in texts.values()} == {True, False}
+    drawn = [one for one in draw([text["id"] for text in read_texts()]) if one.model == "pocket"]
+    encoder = load("pocket", device="cpu")
+    found = collect({"pocket": encoder}, drawn, [*texts.values()])
+    plain = {id: plain_maps(encoder, text["text"], text["pair"]) for id, text in texts.items()}
+    assert len(found.maps) > 10
+    for one in drawn:
+        if one.id in found.maps:
+            expected = plain[one.text][one.layer - 1, one.head - 1]
+            np.testing.assert_allclose(found.maps[one.id].float().numpy(), expected, atol=2e-3)

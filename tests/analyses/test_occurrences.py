@@ -11,6 +11,7 @@ from bertscope.analyses.occurrences import common_words, owners, word_forms
 from bertscope.core.examples import Examples
 from bertscope.models.load import load
 from bertscope.models.states import hidden_states
+from pocket_facts import PIECES
 from word_texts import word_texts
 
 TEXTS = ("I don't know,  she said.", "Anna's mother-in-law paid $1,000.5", "", "naïve straße – ok!")
@@ -21,7 +22,7 @@ def encoder(kind, pocket):
     """A tiny BERT with any family's kind of tokenizer."""
     tokenizer = pocket.tokenizer if kind == "bert" else getattr(tokenizer_kinds, kind)()
     config = BertConfig(
-        vocab_size=8192, hidden_size=12, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8,
+        vocab_size=PIECES, hidden_size=12, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8,
         max_position_embeddings=128,
     )  # fmt: skip
     return load(BertModel(config).eval(), tokenizer=tokenizer)

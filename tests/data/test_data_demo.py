@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import bertscope
 from bertscope.core.errors import UserError
 from bertscope.data import demo
 from bertscope.data.baselines import bag_of_words
 from bertscope.data.language.sentiment import NEW_WORDS
 from bertscope.data.read import read_task, task_root
+from pocket_facts import pieces
 
-VOCABULARY = Path(bertscope.__file__).parent / "models/pocket/vocab.txt"
 PRAISE = {"beautiful", "brilliant", "charming", "clean", "clever", "delicious", "fresh", "friendly", "good", "great",
           "interesting", "kind", "lovely", "moving", "nice", "pleasant", "polite", "warm"}  # fmt: skip
 BLAME = {"awful", "bad", "careless", "cold", "dirty", "dreadful", "dull", "horrible", "poor", "rude", "silly", "slow",
@@ -116,7 +114,7 @@ def test_no_sentence_twice(rows):
 
 
 def test_words_are_whole_words_of_pocket(rows):
-    known = set(VOCABULARY.read_text(encoding="utf-8").split("\n"))
+    known = pieces()
     used = {token for text, _ in rows for token in re.findall(r"\w+|[^\w\s]", text)}
     assert used <= known
     assert all(text == text.lower() for text, _ in rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,14 +12,14 @@ import bertscope
 from bertscope.data import demo
 from bertscope.data.language.entailment import LABELS
 from bertscope.data.minimal import read_pairs
+from pocket_facts import pieces
 
-VOCABULARY = Path(bertscope.__file__).parent / "models/pocket/vocab.txt"
 DEMOS = ["demo/minimal", "demo/minimal-entailment"]
 
 
 @pytest.mark.parametrize("name", DEMOS)
 def test_demo_pairs_differ_in_one_marked_word_of_one_piece(name):
-    known = set(VOCABULARY.read_text(encoding="utf-8").split("\n"))
+    known = pieces()
     for split, n in (("train", 600), ("validation", 150), ("test", 600)):
         pairs = read_pairs(name, split=split)
         assert len(pairs) == n and len(set(Counter(pairs.phenomenon).values())) == 1

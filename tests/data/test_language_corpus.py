@@ -16,8 +16,8 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import ROOT
 from bertscope.data import demo
 from bertscope.data.language.corpus import corpus
+from pocket_facts import pieces
 
-VOCABULARY = Path(bertscope.__file__).parent / "models/pocket/vocab.txt"
 RELATIONS = {
     "nsubj", "nsubj:pass", "obj", "iobj", "obl", "obl:agent", "obl:tmod", "det", "amod", "advmod", "aux", "aux:pass",
     "case", "nmod", "nmod:poss", "nummod", "acl:relcl", "conj", "cc", "cop", "mark", "advcl", "ccomp", "punct",
@@ -191,7 +191,7 @@ def test_every_construction_occurs_often(sentences):
 
 
 def test_words_are_pockets(sentences):
-    known = set(VOCABULARY.read_text(encoding="utf-8").split("\n"))
+    known = pieces()
     words = Counter(word.lower() for row in sentences.words for word in row)
     whole = sum(count for word, count in words.items() if word in known)
     assert whole / words.total() > 0.98

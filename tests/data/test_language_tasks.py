@@ -18,8 +18,7 @@ from bertscope.core.examples import ROOT
 from bertscope.data import demo
 from bertscope.data.baselines import bag_of_words
 from demo_rows import TRAINED, made, splits, texts
-
-VOCABULARY = Path(bertscope.__file__).parent / "models/pocket/vocab.txt"
+from pocket_facts import pieces
 
 
 @pytest.mark.parametrize("name", demo.NAMES)
@@ -74,7 +73,7 @@ def test_words_are_those_of_the_texts_and_their_trees_are_whole(name):
 
 @pytest.mark.parametrize("name", demo.NAMES)
 def test_words_are_pockets(name):
-    known = set(VOCABULARY.read_text(encoding="utf-8").split("\n"))
+    known = pieces()
     words = Counter(word.lower() for split in splits(name) for row in split.words for word in row)
     assert sum(count for word, count in words.items() if word in known) / words.total() > 0.98
 

@@ -12,7 +12,7 @@ from bags import bag, plain_bert
 from bertscope.core.examples import Examples
 from bertscope.models.attribution import METHODS, allowed_gap, attribute, gauss_legendre
 from bertscope.models.load import load
-from captum_values import NODES, TEXTS, VALUES, captum_values
+from captum_values import NODES, TEXTS, VALUES, captum_values, own_tokenizer
 from families import MARKED, tiny_model
 from plain_margins import margin, tokens_of
 from six_sentences import SENTENCES
@@ -64,21 +64,21 @@ def test_a_model_that_reads_one_word_is_found_out(tokenizer, method):
 
 
 @pytest.mark.parametrize("nodes", NODES)
-def test_integrated_gradients_are_captum_s(bert, nodes):
+def test_integrated_gradients_are_captum_s(nodes):
     """As captum 0.9 gave them (tests/support/captum_values.py): same baseline, same nodes."""
-    found = attribute(bert, None, Examples(TEXTS, TEXTS), nodes=nodes, most_nodes=nodes)
+    found = attribute(plain_bert(own_tokenizer()), None, Examples(TEXTS, TEXTS), nodes=nodes, most_nodes=nodes)
     expected = json.loads(VALUES.read_text())[str(nodes)]
     np.testing.assert_allclose(found.values, expected, atol=1e-4)
     assert np.abs(found.values).max() > 0.1
 
 
-def test_captum_still_says_so(bert):
+def test_captum_still_says_so():
     from benchmarks.captum_plain import find_captum
 
     attr = find_captum()
     if attr is None:
         pytest.skip("captum isn't installed")
-    for nodes, expected in captum_values(attr, bert).items():
+    for nodes, expected in captum_values(attr, plain_bert(own_tokenizer())).items():
         np.testing.assert_allclose(expected, json.loads(VALUES.read_text())[nodes], atol=1e-4)
 
 

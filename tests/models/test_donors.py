@@ -114,7 +114,10 @@ def test_entries_hold_what_the_parts_put_out_there(tiny, texts, monkeypatch):
 
 def test_what_is_judged_is_the_mean_over_draws_and_flips_a_share(tiny, many):
     task = task_of(many, tiny)
-    unit, donors = Unit("mlp", 2), tiny.donors(many, task.output, seed=1)
+    donors = tiny.donors(many, task.output, seed=1)
+    mlps = [Unit("mlp", layer) for layer in (1, 2, 3)]
+    every = judge_without(tiny, task.output, task.test, [[one] for one in mlps], mode="resample", reference=donors)
+    unit = mlps[int(((every.flips > 0) & (every.flips < 1)).sum(1).argmax())]  # which one matters, chance has decided
     judged = judge_without(tiny, task.output, task.test, [[], [unit]], mode="resample", reference=donors)
     plain, logits = tiny.predict(many).logits, []
     with tiny.gates([unit], mode="resample", reference=donors) as gates:

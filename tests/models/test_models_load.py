@@ -13,6 +13,7 @@ from bertscope.core.errors import UserError
 from bertscope.models.load import load
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.source import POCKET, model_root, own_folder
+from pocket_facts import POSITIONS
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def edit(folder, **changes):
 
 
 def test_pocket_loads_as_what_it_is(pocket):
-    assert (pocket.n_layers, pocket.n_heads, pocket.hidden_size, pocket.max_length) == (12, 12, 192, 128)
+    assert (pocket.n_layers, pocket.n_heads, pocket.hidden_size, pocket.max_length) == (12, 12, 192, POSITIONS)
     assert pocket.task_head == "masked-lm" and isinstance(pocket.model, BertForPreTraining)
     assert all(parameter.dtype == torch.float32 for parameter in pocket.model.parameters())
     pair = pocket.tokenizer("one", "two")
@@ -138,7 +139,7 @@ def break_layers(folder):
 
 def break_tokenizer(folder):
     (folder / "tokenizer.json").unlink()
-    (folder / "vocab.txt").unlink()
+    (folder / "vocab.txt").unlink(missing_ok=True)
 
 
 def break_architecture(folder):

@@ -138,8 +138,10 @@ from bertscope.core.examples import Examples
 from bertscope.models.load import load
 generator = np.random.default_rng(0)
 words = np.array("the a old good bad house road never said food was is not and but she he".split())
-config = BertConfig(vocab_size=8192, hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=96)
-encoder = load(BertForSequenceClassification(config), tokenizer=load("pocket", device="cpu").tokenizer)
+tokenizer = load("pocket", device="cpu").tokenizer
+shape = dict(hidden_size=48, num_hidden_layers=3, num_attention_heads=4, intermediate_size=96)
+config = BertConfig(vocab_size=len(tokenizer), **shape)
+encoder = load(BertForSequenceClassification(config), tokenizer=tokenizer)
 for n in map(int, sys.argv[1:]):
     texts = [" ".join(generator.choice(words, size=generator.integers(3, 12))) for _ in range(n)]
     encoder.predict(Examples(tuple(map(str, range(n))), tuple(texts)))

@@ -24,8 +24,9 @@ folder, (window, size, *counts) = Path(sys.argv[1]), map(int, sys.argv[2:])
 torch.set_num_threads(1)
 torch.manual_seed(7)
 shape = dict(hidden_size=size, num_hidden_layers=3, num_attention_heads=4, intermediate_size=48)
-config = BertConfig(vocab_size=8192, **shape)
-encoder = load(BertModel(config).eval(), tokenizer=load("pocket", device="cpu").tokenizer)
+tokenizer = load("pocket", device="cpu").tokenizer
+config = BertConfig(vocab_size=len(tokenizer), **shape)
+encoder = load(BertModel(config).eval(), tokenizer=tokenizer)
 vocabulary = "the a unbelievable mother never said that road was long and closed in winter kindness".split()
 print("ready", flush=True)
 for count in counts:

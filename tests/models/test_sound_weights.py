@@ -17,6 +17,10 @@ from bertscope.models.load import load
 from bertscope.models.sound_weights import refuse_unsound
 from bertscope.models.source import POCKET
 from families import MARKED, tiny_config
+from pocket_facts import PIECES, POSITIONS
+
+WORDS = PIECES * 192
+"""Values of pocket's word embeddings."""
 
 OPENED = {
     "classifier": transformers.AutoModelForSequenceClassification,
@@ -71,7 +75,7 @@ def old_names(weights):
     }
     word = weights["bert.embeddings.word_embeddings.weight"].clone()
     bias = weights["cls.predictions.bias"].clone()
-    positions = torch.arange(128)[None]
+    positions = torch.arange(POSITIONS)[None]
     return found | {
         "cls.predictions.decoder.weight": word, "cls.predictions.decoder.bias": bias,
         "bert.embeddings.position_ids": positions,
@@ -216,7 +220,7 @@ DAMAGES = [
     (one_nan, r"1 of 36,864 values of 'bert\.encoder\.layer\.5\.attention\.self\.query\.weight' in .* are NaN or "
      "infinite; copy the model again"),
     (one_infinity, r"1 of 192 values of 'bert\.embeddings\.LayerNorm\.bias'"),
-    (all_nan, r"1,572,864 of 1,572,864 values of 'bert.embeddings.word.* \(and others in \d+ more weights\)"),
+    (all_nan, rf"{WORDS:,} of {WORDS:,} values of 'bert.embeddings.word.* \(and others in \d+ more weights\)"),
 ]  # fmt: skip
 
 

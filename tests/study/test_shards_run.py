@@ -192,10 +192,12 @@ from bertscope.models.load import load
 from long_corpora import text_file
 
 folder = Path(sys.argv[1])
-shape = dict(vocab_size=8192, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8)
+tokenizer = load("pocket", device="cpu").tokenizer
+shape = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8)
 for seed, name in enumerate(("before", "after")):
     torch.manual_seed(seed)
-    load(BertModel(BertConfig(**shape)), tokenizer=load("pocket", device="cpu").tokenizer).save(folder / name)
+    made = BertModel(BertConfig(vocab_size=len(tokenizer), **shape))
+    load(made, tokenizer=tokenizer).save(folder / name)
 for n in map(int, sys.argv[2:]):
     corpus = text_file(folder / f"{n}.txt", n)
     names = [str(folder / "before"), str(folder / "after"), str(corpus)]

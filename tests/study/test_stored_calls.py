@@ -17,6 +17,7 @@ from bertscope.core.step import Root
 from bertscope.data.read import task_root
 from bertscope.models.source import model_root
 from device import on_cpu
+from pocket_facts import PIECES
 from toy import write_reviews
 
 QUICK = {"units": ["layer"], "repeats": 100, "permutations": 99}
@@ -242,6 +243,6 @@ def test_tokenizers(tmp_path, tiny, toy_task):
     with pytest.raises(UserError, match="ablate is given an Encoder, which has its tokenizer; leave out tokenizer="):
         bertscope.ablate(tiny, toy_task, tokenizer=tiny.tokenizer)
     tiny.model.resize_token_embeddings(100)
-    with pytest.raises(UserError, match="its tokenizer knows 8,192 tokens, the model only 100"):
+    with pytest.raises(UserError, match=f"its tokenizer knows {PIECES:,} tokens, the model only 100"):
         bertscope.ablate(tiny.model, toy_task, tokenizer=folder)
     assert np.isfinite(by_object["score"].value)

@@ -9,9 +9,12 @@ import torch
 import transformers
 from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForSequenceClassification
 
+from pocket_facts import PIECES
+
 _COMMON = {
-    "vocab_size": 8192, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 40,
-    "max_position_embeddings": 64, "pad_token_id": 0, "initializer_range": 0.3, "num_labels": 3,
+    "vocab_size": PIECES, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4,
+    "intermediate_size": 40, "max_position_embeddings": 64, "pad_token_id": 0, "initializer_range": 0.3,
+    "num_labels": 3,
 }  # fmt: skip
 _NAMED = {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3, "mask_token_id": 4}
 _DISTIL = {"dim": 24, "n_layers": 3, "n_heads": 4, "hidden_dim": 40}

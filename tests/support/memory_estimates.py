@@ -16,6 +16,7 @@ from bertscope.training import loop
 from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.memory import still_to_take
 from bertscope.training.objective import Labelled
+from pocket_facts import PIECES
 
 SIZES = ((4, 4, 128), (12, 12, 192), (6, 12, 384), (12, 12, 768))
 
@@ -33,7 +34,7 @@ def task(words: int, rows: int = 640) -> Task:
 def measured(layers: int, heads: int, units: int, words: int) -> tuple[int, int]:
     """Bytes: estimated, and taken by the allocator."""
     config = BertConfig(
-        vocab_size=8192, hidden_size=units, num_hidden_layers=layers, num_attention_heads=heads,
+        vocab_size=PIECES, hidden_size=units, num_hidden_layers=layers, num_attention_heads=heads,
         intermediate_size=4 * units, max_position_embeddings=512,
     )  # fmt: skip
     model = BertForSequenceClassification(config).to("cuda")

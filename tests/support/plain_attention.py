@@ -15,9 +15,10 @@ def plain_maps_of_words(pocket, row):
     return _maps(pocket, coded).cpu().numpy(), coded.word_ids()
 
 
-def plain_maps(encoder, text):
-    """Of a text: [layer, head, query, key]."""
-    return _maps(encoder, encoder.tokenizer(text, return_tensors="pt").to(encoder.device)).double().cpu().numpy()
+def plain_maps(encoder, text, pair=None):
+    """Of a text, or of two: [layer, head, query, key]."""
+    coded = encoder.tokenizer(text, pair, return_tensors="pt").to(encoder.device)
+    return _maps(encoder, coded).double().cpu().numpy()
 
 
 def _maps(encoder, coded):

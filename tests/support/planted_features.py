@@ -16,6 +16,7 @@ from bertscope.core.examples import ROOT, Examples
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from device import DEVICE
+from pocket_facts import PIECES
 
 VERBS = ("saw", "took", "gave", "made", "found", "left", "heard", "knew")
 NOUNS = ("house", "book", "road", "door", "hand", "tree", "water", "night")
@@ -30,7 +31,7 @@ def planted(tokenizer, heads: Sequence[str] = HEADS) -> Encoder:
     """Heads that attend to the previous token, to [SEP], in the segment, from a verb to its noun, to all alike."""
     hidden = _SIZE * len(heads)
     config = BertConfig(
-        vocab_size=8192, hidden_size=hidden, num_hidden_layers=1, num_attention_heads=len(heads),
+        vocab_size=PIECES, hidden_size=hidden, num_hidden_layers=1, num_attention_heads=len(heads),
         intermediate_size=8, max_position_embeddings=_POSITIONS, num_labels=2, layer_norm_eps=1e-12,
     )  # fmt: skip
     torch.manual_seed(3)

@@ -16,6 +16,7 @@ from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from device import DEVICE
+from pocket_facts import PIECES
 
 NEEDED = "head:1.2"
 LABELS = ("O", "B-LOC", "B-PER")
@@ -29,7 +30,7 @@ _SIZE, _HEADS, _LOUD = 48, 4, 6.0
 def planted(tokenizer, labels: tuple[str, ...] = LABELS) -> Encoder:
     """The tagger, with its tags in this order."""
     config = BertConfig(
-        vocab_size=8192, hidden_size=_SIZE, num_hidden_layers=2, num_attention_heads=_HEADS, intermediate_size=8,
+        vocab_size=PIECES, hidden_size=_SIZE, num_hidden_layers=2, num_attention_heads=_HEADS, intermediate_size=8,
         max_position_embeddings=32, num_labels=len(labels), id2label=dict(enumerate(labels)),
     )  # fmt: skip
     torch.manual_seed(5)

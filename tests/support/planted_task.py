@@ -15,6 +15,7 @@ from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from device import DEVICE
+from pocket_facts import PIECES
 
 NEEDED = ("head:1.2", "head:2.3")
 _GOOD, _BAD = ("good", "kind", "happy", "fine"), ("bad", "cruel", "sad", "poor")
@@ -25,7 +26,7 @@ _SIZE, _HEADS, _LOUD = 48, 4, 20.0
 
 def planted(tokenizer) -> Encoder:
     config = BertConfig(
-        vocab_size=8192, hidden_size=_SIZE, num_hidden_layers=2, num_attention_heads=_HEADS, intermediate_size=8,
+        vocab_size=PIECES, hidden_size=_SIZE, num_hidden_layers=2, num_attention_heads=_HEADS, intermediate_size=8,
         max_position_embeddings=32, num_labels=2, id2label={0: "bad", 1: "good"},
     )  # fmt: skip
     torch.manual_seed(5)
@@ -33,6 +34,8 @@ def planted(tokenizer) -> Encoder:
     with torch.no_grad():
         words = model.bert.embeddings.word_embeddings.weight
         words[:, : _READ + 1] = 0
+        # Of a pair, the label could be read off the segments' embeddings, as chance has drawn them.
+        model.bert.embeddings.token_type_embeddings.weight[:, : _READ + 1] = 0
         model.bert.embeddings.position_embeddings.weight.zero_()
         for sign, side in ((1, _GOOD), (-1, _BAD)):
             words[[tokenizer.vocab[word] for word in side], _SAYS] = sign * 1.0

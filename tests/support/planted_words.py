@@ -16,13 +16,14 @@ from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
 from bertscope.models.load import load
 from device import DEVICE
+from pocket_facts import PIECES
 
 NEEDED = "head:1.2"
 WORDS = ("the", "old", "house", "by", "water", "with", "long", "road")
 _GOOD, _BAD = ("good", "kind", "happy", "fine"), ("bad", "cruel", "sad", "poor")
 _SIZE, _HEADS = 48, 4
 _CONFIG = {
-    "vocab_size": 8192, "hidden_size": _SIZE, "num_hidden_layers": 2, "num_attention_heads": _HEADS,
+    "vocab_size": PIECES, "hidden_size": _SIZE, "num_hidden_layers": 2, "num_attention_heads": _HEADS,
     "intermediate_size": 8, "max_position_embeddings": 32, "tie_word_embeddings": False,
 }  # fmt: skip
 

@@ -17,6 +17,7 @@ from bertscope.models.load import load
 from bertscope.training.finetune.question import FinetuneConfig
 from bertscope.training.loop import train
 from bertscope.training.objective import Labelled
+from pocket_facts import PIECES
 
 RECIPE = FinetuneConfig(learning_rate=2e-3, epochs=5, warmup=0.1, batch_size=16)
 _WORDS = ("the", "food", "was", "cold", "room", "and", "river", "old", "train", "said", "house", "winter")
@@ -64,7 +65,7 @@ def fresh(task: Task, tokenizer: Any, name: str = "bert", **changes: Any) -> Enc
     if name == "distilbert":
         shape = {"dim": 32, "n_layers": 4, "n_heads": 4, "hidden_dim": 48}
     common = {
-        "vocab_size": 8192,
+        "vocab_size": PIECES,
         "max_position_embeddings": 64,
         "pad_token_id": 0,
         "num_labels": len(task.labels) or 1,

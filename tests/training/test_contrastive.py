@@ -19,13 +19,14 @@ from bertscope.training.contrastive.question import ContrastiveConfig, contrasti
 from bertscope.training.contrastive_objective import Contrastive
 from contrast_sets import MADE, QUICK, WORDS, objective, sts, texts_of
 from device import DEVICE, on_cpu
+from pocket_facts import PIECES
 
 
 @pytest.fixture
 def narrow(tiny):
     """A tiny BERT whose vectors lie in a narrow cone: one large vector is added to all of the last layer's."""
     config = BertConfig(
-        vocab_size=8192, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
+        vocab_size=PIECES, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
         max_position_embeddings=64, initializer_range=0.2, hidden_dropout_prob=0.05, attention_probs_dropout_prob=0.0,
     )  # fmt: skip
     torch.manual_seed(3)

@@ -15,6 +15,7 @@ from bertscope.training import loop, memory
 from bertscope.training.memory import KeptForBackward, kept_for_backward, still_to_take
 from bertscope.training.objective import Labelled
 from planted_device import Planted
+from pocket_facts import PIECES
 from short_training import QUICK, make_task
 
 SIZES = [(2, 2, 32, 64, 24, 16), (3, 4, 64, 256, 8, 40), (2, 8, 64, 128, 4, 128)]
@@ -25,11 +26,11 @@ SIZES = [(2, 2, 32, 64, 24, 16), (3, 4, 64, 256, 8, 40), (2, 8, 64, 128, 4, 128)
 @pytest.mark.parametrize(("layers", "heads", "units", "neurons", "rows", "tokens"), SIZES)
 def test_a_step_is_estimated_from_above_and_not_by_much(_pocket, kind, layers, heads, units, neurons, rows, tokens):
     config = BertConfig(
-        vocab_size=8192, hidden_size=units, num_hidden_layers=layers, num_attention_heads=heads,
+        vocab_size=PIECES, hidden_size=units, num_hidden_layers=layers, num_attention_heads=heads,
         intermediate_size=neurons, max_position_embeddings=128,
     )  # fmt: skip
     encoder = load(kind(config).train(), tokenizer=_pocket.tokenizer)
-    ids = torch.randint(5, 8000, (rows, tokens))
+    ids = torch.randint(5, PIECES, (rows, tokens))
     kept = KeptForBackward(encoder.model)
     with kept:
         said = encoder.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
