@@ -4,6 +4,7 @@ clock; the command line, with a table and a model to name in it."""
 from __future__ import annotations
 
 import copy
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -13,6 +14,10 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+# What is imported while tests are gathered stays to the end; to look for garbage among it, again and again, was a tenth
+# of all that tests cost. What a test leaves is looked for as ever.
+gc.disable()
+
 from device import DEVICE  # isort: skip (it hides a GPU that no test asked for)
 
 import numpy as np
@@ -20,6 +25,11 @@ import pytest
 
 from bertscope.core.examples import Examples
 from six_sentences import SENTENCES
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
