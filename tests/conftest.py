@@ -14,10 +14,6 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# What is imported while tests are gathered stays to the end; to look for garbage among it, again and again, was a tenth
-# of all that tests cost. What a test leaves is looked for as ever.
-gc.disable()
-
 from device import DEVICE  # isort: skip (it hides a GPU that no test asked for)
 
 import numpy as np
@@ -25,6 +21,10 @@ import pytest
 
 from bertscope.core.examples import Examples
 from six_sentences import SENTENCES
+
+# What is imported while tests are gathered stays to the end: to look for garbage among it, again and again, was a
+# tenth of what tests cost. What a test leaves is looked for as ever.
+gc.disable()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
