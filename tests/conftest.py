@@ -4,6 +4,7 @@ clock; the command line, with a table and a model to name in it."""
 from __future__ import annotations
 
 import copy
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -21,6 +22,15 @@ import pytest
 from bertscope.core.examples import Examples
 from pocket_facts import PIECES
 from six_sentences import SENTENCES
+
+# What is imported while tests are gathered stays to the end: to look for garbage among it, again and again, was a
+# tenth of what tests cost. What a test leaves is looked for as ever.
+gc.disable()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -41,6 +43,19 @@ def test_each_number_is_a_line_with_its_onset():
     assert "score got to where it ended, between steps 10 and 20" in course.sentence(found).sentence
     (follows,) = course.consequences(found)
     assert "was done between steps 10 and 20 of 30" in follows.text and not follows.is_open
+
+
+def test_what_only_some_answers_note_is_said_with_their_steps():
+    notes = (["all", "early"], ["all", "early"], ["all", "late"])
+    answers = [replace(answer(at, number("score", at / 3)), notes=note) for at, note in enumerate(notes)]
+    assert course(answers).notes[-3:] == ["all", "at steps 0, 10: early", "at step 20: late"]
+
+
+def test_what_got_there_at_one_step_has_no_first_and_last():
+    values = [0.5, 0.5, 0.9]
+    moved = [answer(at, number("score", value), number("loss", 1 - value)) for at, value in enumerate(values)]
+    said = course.sentence(course(moved)).sentence
+    assert said.endswith("; all of them got to where they ended between steps 10 and 20.")
 
 
 def test_without_draws_or_with_other_examples_there_is_a_line_and_no_onset():

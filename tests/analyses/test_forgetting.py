@@ -88,6 +88,7 @@ def test_masked_pieces_are_those_of_the_task_and_so_is_the_base(_pocket, texts):
     said = _pocket.predict(asked.test, asked.output)
     result = forgetting([_pocket, checkpoint(_pocket, 0)], replace(task.test, name="test"), **QUICK)
     assert result["base"].value == pytest.approx(asked.score(said).value, abs=1e-9)
+    assert not any(word in result.figures[0].caption for word in ("pairs", "probes")), "only what was asked"
     assert task.metric and result["base"].n == int((asked.output.gold(asked.test) >= 0).sum())
 
 
@@ -116,6 +117,7 @@ def test_everything_in_one_figure(_pocket, texts):
     assert {one.key for one in result.headline} >= {"pairs_forgotten", "trees_lost", "parts_of_speech_lost", "learnt"}
     (figure,) = result.figures
     assert (figure.facet, figure.x, figure.color) == ("quantity", "shown", "way")
+    assert "masked words and minimal pairs by" in figure.caption and "what probes find" in figure.caption
 
 
 def test_steps_and_mistakes(_pocket, tiny, texts):

@@ -21,6 +21,7 @@ import bertscope
 from bertscope.core.console import Console
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.progress import Bars
+from house import tree_of
 from planted_page import ablation, id_of, put
 
 WINDOW, WIPE, RED, TURNED = "\x1b]0;owned\x07", "\x1b[2J", "\x9b31m", "\u202e"
@@ -181,7 +182,7 @@ def test_a_terminal_has_colours_but_only_ours(store):
 def test_only_one_place_draws_on_terminals():
     """What is drawn elsewhere is either harmless without colours, or not harmless."""
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree_of(path)):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [one.name for one in node.names] if isinstance(node, ast.Import) else []
             names += [f"rich.{one.name}" for one in node.names] if names == ["rich"] else []

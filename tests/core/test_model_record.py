@@ -11,7 +11,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.model_record import DataRecord, ModelRecord, Origin, by_key, records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.words import model_names
+from bertscope.core.words import about, model_names
 
 BASE = ModelRecord("b0", "bert", task_head="masked-lm", source="bert-base-uncased")
 DATA = DataRecord("d0", "tickets", "classification", ("open", "closed"))
@@ -95,6 +95,17 @@ def test_trainings_of_one_name_are_told_apart_by_what_was_done():
     assert names(made("a", frozen=""), made("b", frozen="1-8")) == ["my-run", "my-run, frozen 1-8"]
     alike = [replace(made("a"), made="2026-11-16T14:02"), replace(made("b"), made="2026-11-16T14:31")]
     assert names(*alike) == ["my-run, of 14:02", "my-run, of 14:31"], "the same was done twice"
+
+
+def test_many_checkpoints_of_a_training_are_named_by_their_first_step_and_their_last():
+    def at(step: int) -> ModelRecord:
+        return ModelRecord(f"c{step}", f"pocket tuned, step {step:,}", origin=Origin("finetune", step=step))
+
+    base = {"b": ModelRecord("b", "pocket")}
+    some = {record.id: record for record in map(at, (0, 15, 1200))}
+    assert about(base | some, {"task": "corpus"}) == "pocket and pocket tuned, steps 0 to 1,200 on corpus"
+    del some["c15"]
+    assert about(some, {}) == "pocket tuned, step 0 and pocket tuned, step 1,200"
 
 
 def test_one_model_given_twice_has_two_keys_and_two_names():

@@ -44,6 +44,14 @@ def test_one_seed_is_marked_where_it_is_an_experiment_over_seeds(tmp_path):
     assert "illustrative" in section
 
 
+def test_models_stand_in_the_order_of_their_steps(tmp_path):
+    named = [f"tuned, step {step}" for step in ("4", "15", "1,200")]
+    for name in reversed(named):
+        put(tmp_path, Result("ablate", 1, models=models(name)), model=name)
+    (told,) = re.findall(r"<dt>Models</dt><dd>(.*?)</dd>", page_of(tmp_path))
+    assert re.findall(r"<bdi>(.*?)</bdi>", told) == named
+
+
 def test_long_tables_are_cut_on_the_page_and_whole_in_the_csv(tmp_path):
     frame = pd.DataFrame({"row": range(ROWS + 50)})
     put(tmp_path, Result("ablate", 1, {"long": frame}))

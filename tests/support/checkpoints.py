@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+from transformers import BertForMaskedLM
 
 from bertscope.models.encoder import Encoder
+from bertscope.models.load import load
 
 STEPS = (0, 10, 20, 30, 40, 50, 60)
 
@@ -24,6 +26,13 @@ def moved(encoder: Encoder, layer: int | None, size: float, seed: int = 3) -> En
             noise = torch.randn(weight.shape, generator=generator).to(weight.device)
             weight.add_(size * weight.std(correction=0) * noise)
     return other
+
+
+def guessing(encoder: Encoder) -> Encoder:
+    """A BERT of the same shape that guesses masked words, with random weights of its own."""
+    torch.manual_seed(7)
+    model = BertForMaskedLM(copy.deepcopy(encoder.model.config)).eval().to(encoder.device)
+    return load(model, tokenizer=encoder.tokenizer)
 
 
 def keep(encoders: Sequence[Encoder], folder: Path, steps: Sequence[int] = STEPS) -> Path:

@@ -3,15 +3,16 @@
 The text is tokenised beforehand (`pack`), so that no minute of the machine goes to it, and travels in three parts.
 Only what a call carries is in its working tree: `bring` copies that to /tmp, where everything else happens.
 `start` trains in a session of its own, which goes on when the call ends; `status` says how far it is; `collect`
-copies to $OUT what wasn't fetched yet: the small files, and up to four files of weights a call (16 MB each of 64).
-The machine goes back when no call comes for half a minute, so calls between only wait, and fetch checkpoints.
+copies to $OUT what wasn't fetched yet: the small files, and up to four files of weights a call (16 MB each of 64),
+the last ones first.
 
     here     pocket_run.py pack FOLDER TEXT ...          vocabulary and text, as FOLDER/part-1 to part-3
-    1 to 3   pocket_run.py bring carry                   (carry has parts, 26 MB each, and the teacher's folder)
-    4        pocket_run.py start --minutes 15; sleep 240; pocket_run.py status
-    5        sleep 570; pocket_run.py collect            (the first four checkpoints)
-    6        pocket_run.py wait; pocket_run.py collect   (the next four, and the model, once it is done)
-    7        pocket_compare.py score /tmp/pocket-run/model ...; pocket_run.py collect
+    1, 2     pocket_run.py bring carry                   (carry has parts, 26 MB each, and the teacher's folder)
+    3        pocket_run.py start; pocket_run.py wait; pocket_run.py collect   (the model, and three checkpoints)
+    4, 5     pocket_run.py collect                       (four more each)
+    6        pocket_compare.py score /tmp/pocket-run/model ...
+
+All of a training is in one call, since a machine that nobody calls for half a minute is gone with all that is on it.
 
 A training that has learnt nothing after an eighth of its time, or whose loss isn't finite, is begun again with half
 the learning rate and the minutes that are left, twice at most.
@@ -35,7 +36,7 @@ PLACE = Path(os.environ.get("POCKET_RUN", "/tmp/pocket-run"))
 MODEL = PLACE / "model"
 RECIPE: dict[str, Any] = {
     "layers": 12, "heads": 12, "units": 192, "vocabulary": 12_288, "positions": 512, "length": 128,
-    "long_share": 0.1, "batch_tokens": 65_536, "learning_rate": 2e-3, "warmup": 0.05, "mask_rate": 0.2,
+    "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 2e-3, "warmup": 0.05, "mask_rate": 0.2,
     "next_sentence": True, "dropout": 0.0, "compiled": True, "keep": "log", "checkpoints": 12, "half": True,
 }  # fmt: skip
 RECIPE |= json.loads(os.environ.get("POCKET_RECIPE", "{}"))  # a rehearsal's
@@ -172,7 +173,7 @@ def collect(out: Path) -> list[str]:
     fetched.mkdir(exist_ok=True)
     found = [*MODEL.glob("checkpoint-*/model.safetensors"), *PLACE.glob("model.checkpoint-*/model.safetensors")]
     weights = {int(path.parent.name.rpartition("-")[2]): path for path in found}
-    new = [step for step in sorted(weights) if not (fetched / str(step)).exists()]
+    new = [step for step in sorted(weights, reverse=True) if not (fetched / str(step)).exists()]
     for step in new[:TOGETHER]:
         shutil.copy(weights[step], out / f"checkpoint-{step}.safetensors")
         (fetched / str(step)).touch()
@@ -196,7 +197,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("pack", "bring", "start", "train", "once", "status", "wait", "collect"))
     parser.add_argument("given", nargs="*")
-    parser.add_argument("--minutes", type=float, default=15.0)
+    parser.add_argument("--minutes", type=float, default=8.2)
     parser.add_argument("--rate", type=float, default=RECIPE["learning_rate"])
     parser.add_argument("--longest", type=float, default=560, help="wait: seconds")
     asked = parser.parse_args()

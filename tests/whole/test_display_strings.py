@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bertscope.core import registry
+from house import tree_of
 
 SRC = Path(__file__).parents[2] / "src" / "bertscope"
 LOOKING = {
@@ -50,7 +51,7 @@ def constants() -> dict[tuple[str, str], ast.expr]:
     """What is assigned to a name at the top of a module, by the module and the name."""
     found: dict[tuple[str, str], ast.expr] = {}
     for path in SRC.rglob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
                 (target,) = node.targets if isinstance(node, ast.Assign) else [node.target]
                 several = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
@@ -135,7 +136,7 @@ class Lookups(ast.NodeVisitor):
 def looked_up(path: Path, known: dict[tuple[str, str], ast.expr], words: set[str]) -> Iterator[str]:
     """Where a module reads by what is for eyes."""
     lookups = Lookups(_module(path), known)
-    lookups.visit(ast.parse(path.read_text(encoding="utf-8")))
+    lookups.visit(tree_of(path))
     for line, expression in lookups.found:
         for text in lookups.texts(expression):
             phrase = PHRASE.search(text) and "[" not in text  # which a type alias has
@@ -188,7 +189,7 @@ def test_what_is_forbidden_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_every_figure_has_a_key() -> None:
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SRC.rglob("*.py"))}
+    trees = {path: tree_of(path) for path in sorted(SRC.rglob("*.py"))}
     calls = [
         (path, node) for path, tree in trees.items() for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Figure"
@@ -204,7 +205,7 @@ def test_nothing_of_an_experiment_is_found_by_its_place() -> None:
     """Trainings are known by what they say of themselves: no list of them runs beside the seeds of a config."""
     wrong = []
     for path in sorted((SRC / "experiments").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip":
                 names = {
                     part.attr for each in node.args for part in ast.walk(each) if isinstance(part, ast.Attribute)

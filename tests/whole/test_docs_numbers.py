@@ -13,6 +13,7 @@ import bertscope
 from bertscope.core import registry
 from bertscope.core.number import Number
 from bertscope.core.question import Question
+from house import tree_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "numbers.md"
@@ -81,7 +82,7 @@ def test_words_without_a_key_are_refused(question: Question) -> None:
     files = folder.parent.rglob("*.py") if folder.name == "question" else [folder.with_suffix(".py")]
     written: list[str] = []
     for file in files:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+        tree = tree_of(file)
         written += [
             node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
         ]

@@ -16,6 +16,7 @@ from bertscope.core import registry
 from bertscope.core.null_panel import panel
 from bertscope.core.number import Number
 from bertscope.core.question import Question
+from house import tree_of
 from null_tables import BLOCK, METHODS, asked, markdown, panel_rows, reference_rows
 
 SOURCE = Path(bertscope.__file__).parents[1]
@@ -29,7 +30,7 @@ TESTING = [one for one in QUESTIONS if not one.module.startswith("bertscope.expe
 def p_values(question: Question) -> set[str]:
     """Columns and keys of p-values in a question's folder, and what it says of them."""
     folder = SOURCE.joinpath(*question.module.split(".")).parent
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in folder.glob("*.py")]
+    trees = [tree_of(path) for path in folder.glob("*.py")]
     return {found for tree in trees for found in p_values_in(tree)}
 
 

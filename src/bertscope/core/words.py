@@ -112,9 +112,25 @@ def about(models: Mapping[str, ModelRecord], subject: Mapping[str, str]) -> str:
     # Models that were trained on the data have it in their names already.
     trained = [record.trained_on for record in models.values() if record.trained_on]
     told = bool(trained) and all(data.name == task for data in trained)
-    whole = " on ".join(filter(None, [" and ".join(model_names(models).values()), "" if told else task]))
+    whole = " on ".join(filter(None, [" and ".join(_listed(models)), "" if told else task]))
     others = [f"{key} {value}" for key, value in subject.items() if key != "task"]
     return ", ".join(filter(None, [whole, *others]))
+
+
+def _listed(models: Mapping[str, ModelRecord]) -> list[str]:
+    """The models' names; of a training's checkpoints, where they are many, the first step and the last."""
+    names = model_names(models)
+    along: dict[str, list[str]] = {}
+    for key, record in models.items():
+        training, _, step = names[key].rpartition(", step ")
+        if record.origin and record.origin.step is not None and step == f"{record.origin.step:,}":
+            along.setdefault(training, []).append(key)
+    for training, keys in along.items():
+        if len(keys) > 2:
+            first, last = (names[key].rpartition(" ")[2] for key in (keys[0], keys[-1]))
+            names[keys[0]] = f"{training}, steps {first} to {last}"
+            names = {key: name for key, name in names.items() if key not in keys[1:]}
+    return list(names.values())
 
 
 def labelled(numbers: Sequence[Number], phrases: Mapping[str, str], words: Words) -> list[Number]:

@@ -22,7 +22,7 @@ from bertscope.report.packed import script_json
 from bertscope.report.privacy import Hidden
 from bertscope.report.row_card import PageRows
 from bertscope.report.scripting import allowed, joined
-from bertscope.report.sections import ROWS, Section, sections
+from bertscope.report.sections import ROWS, Section, counted, sections
 from bertscope.report.subjects import PageModels
 from bertscope.report.summary import summary
 from bertscope.report.templates import HERE, rendered
@@ -143,7 +143,8 @@ def _shows(steps: Iterable[str], title: str | None, about: str, private: bool) -
 
 
 def _all(answered: Sequence[Section], what: str) -> list[str]:
-    return sorted({name for section in answered for answer in section.everything for name in getattr(answer, what)})
+    names = {name for section in answered for answer in section.everything for name in getattr(answer, what)}
+    return sorted(names, key=counted)
 
 
 @functools.cache

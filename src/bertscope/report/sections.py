@@ -73,7 +73,7 @@ def _section(
     declared = registry.still_declared(question)
     heading = QUESTIONS[question].line.removesuffix(".") if question in QUESTIONS else question
     named = zip(names(findings, models), _further(findings), findings, strict=True)
-    ordered = sorted(named, key=lambda one: (nearness(one[2]), _counted(one[0]), one[2].step.id))
+    ordered = sorted(named, key=lambda one: (nearness(one[2]), counted(one[0]), one[2].step.id))
     everything = [
         answer_of(finding, name, heading, declared, finding.step.id in parts, models, rows)
         for name, _, finding in ordered
@@ -104,6 +104,7 @@ def _further(findings: Sequence[Finding]) -> list[str]:
     return [each.words(differing) for each, differing in zip(findings, apart, strict=True)]
 
 
-def _counted(text: str) -> list[str | int]:
-    """A sorting key by which seed 2 comes before seed 10."""
-    return [int(part) if place % 2 else part for place, part in enumerate(re.split(r"(\d+)", text))]
+def counted(text: str) -> list[str | int]:
+    """A sorting key by which seed 2 comes before seed 10, and step 15 before step 1,200."""
+    parts = re.split(r"(\d+(?:,\d{3})*)", text)
+    return [int(part.replace(",", "")) if place % 2 else part for place, part in enumerate(parts)]

@@ -125,7 +125,7 @@ def course_result(
         figures=[*_line_figures(tables["lines"]), *_onset_figure(onsets), *map(_followed_figure, followed)],
         models={made.id: made},
         subject=answers[-1].subject | {"question": question.name, "checkpoints": str(len(checkpoints))},
-        notes=_notes(lines, answers, names),
+        notes=_notes(lines, answers, [*checkpoints][-len(answers) :], names),
     )
 
 
@@ -165,7 +165,7 @@ def _onsets_table(lines: Sequence[Line], names: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({**ends, **dict.fromkeys(places, "Int64"), "certain": bool})
 
 
-def _notes(lines: Sequence[Line], answers: Sequence[Result], names: Sequence[str]) -> list[str]:
+def _notes(lines: Sequence[Line], answers: Sequence[Result], steps: Sequence[int], names: Sequence[str]) -> list[str]:
     unsure = [name for line, name in zip(lines, names, strict=True) if line.draws is None]
     notes = [
         f"numbers are followed over {len(answers)} answers on the same texts; {len(lines)} lines are each tested at "
@@ -177,7 +177,20 @@ def _notes(lines: Sequence[Line], answers: Sequence[Result], names: Sequence[str
             f"no onset is told of {few}: these are counts, or the largest of many, or their range holds more than "
             "other texts would change, or a checkpoint lacks them, or its answer is older than this question"
         )
-    return [*notes, *dict.fromkeys(note for one in answers for note in one.notes)]
+    return [*notes, *_their_notes(answers, steps)]
+
+
+def _their_notes(answers: Sequence[Result], steps: Sequence[int]) -> list[str]:
+    """What the answers note, and at which steps, where not all do: what holds at the start needn't at the end."""
+    at: dict[str, list[int]] = {}
+    for step, one in zip(steps, answers, strict=True):
+        for note in dict.fromkeys(one.notes):
+            at.setdefault(note, []).append(step)
+    return [
+        note if len(found) == len(answers)
+        else f"at step{'s' if len(found) > 1 else ''} {', '.join(f'{step:,}' for step in found)}: {note}"
+        for note, found in at.items()
+    ]  # fmt: skip
 
 
 def _line_figures(lines: pd.DataFrame) -> list[Figure]:
@@ -192,7 +205,7 @@ def _line_figures(lines: pd.DataFrame) -> list[Figure]:
                 "lines", "lines", x="step", y="value", low="low", high="high", where={"unit": unit},
                 **by,
                 title=f"Over the steps of the training{f' ({unit})' if unit else ''}",
-                caption="What is found of each checkpoint on the same texts, with its 95% interval.",
+                caption="What is found of each checkpoint on the same texts, with its 95% interval where it has one.",
                 labels=_LABELS | {"value": unit}, key=f"lines_{place}" if place else "lines",
             )
         )  # fmt: skip
@@ -242,7 +255,10 @@ def sentence(result: Result) -> Statement | None:
     known = certain.dropna(subset=["onset"]).sort_values(["onset", "high"], kind="stable")
     if len(known):
         first, last = known.iloc[0], known.iloc[-1]
-        told += f"; first {_told(first)}" + (f", last {_told(last)}" if len(known) > 1 else "")
+        if len(known) > 1 and first["onset"] == last["onset"]:
+            told += f"; all of them got to where they ended between steps {first['after']:,} and {first['onset']:,}"
+        else:
+            told += f"; first {_told(first)}" + (f", last {_told(last)}" if len(known) > 1 else "")
     return Statement(f"{told}.", float(len(certain)), lambda count: f"{count:.0f}")
 
 

@@ -123,12 +123,16 @@ def _notes(models: Sequence[Member], steps: Sequence[int], told: bool) -> list[s
 
 def _figure(table: pd.DataFrame, task: Task | None) -> Figure:
     learnt = f" The task: {task.metric} on the test set." if task else ""
+    shown = set(table["quantity"])
+    guessed = "masked words and minimal pairs" if "pairs" in shown else "masked words"
+    probed = "; what probes find in the best layer" if {"trees", "parts_of_speech"} & shown else ""
+    over = "texts, pairs or sentences" if len(shown) > 1 else "texts"
     return Figure(
         "lines", "lines", x="shown", y="value", color="way", facet="quantity", low="low", high="high", log_x=True,
         key="forgetting", title="What is learnt and what is lost",
-        caption="Along the fine-tuning, from its first checkpoint to its last: masked words and minimal pairs by the "
-        "base's masked-word head, as it is (coordinates that drifted count as lost) and after an affine map of the "
-        "last states to the base's, fitted on other texts (what is lost in spite of it is forgotten); what probes "
-        f"find in the best layer.{learnt} Bands: 95%, over texts, pairs or sentences.",
+        caption=f"Along the fine-tuning, from its first checkpoint to its last: {guessed} by the base's masked-word "
+        "head, as it is (coordinates that drifted count as lost) and after an affine map of the last states to the "
+        f"base's, fitted on other texts (what is lost in spite of it is forgotten){probed}.{learnt} Bands: 95%, over "
+        f"{over}.",
         labels={"shown": "steps + 1", "value": "share right", "way": "", "quantity": ""},
     )  # fmt: skip
