@@ -2,8 +2,8 @@
 
 `make figures` asks everything and draws all anew; after another `pocket` that is all there is to do. Four studies
 beside this file say what is asked: one of the whole model, the others, which train often, of its lowest four layers.
-`python tests/support/question_figures.py FOLDER erase lottery` keeps the answers in FOLDER, finds there again what was
-asked before, and draws these two.
+`python tests/support/question_figures.py FOLDER erase lottery` keeps the answers in FOLDER, finds there again what
+was asked before, and draws these two.
 """
 
 from __future__ import annotations
@@ -42,10 +42,21 @@ FIGURES = {
     "series": {"course": "lines", "courses": "means", "forgetting": "forgetting", "pretrain": "learning_curve"},
 }  # fmt: skip
 """By the study that asks it: which figure shows what a question is about; how its key begins."""
+_LOOK = "how such a figure looks, not a finding"
+_CUT = "the built-in model's lowest four layers"
+OF = {
+    "whole": "the built-in model on the demo language",
+    "short": f"{_CUT} on the demo language, one short training each: {_LOOK}",
+    "overlap": f"{_CUT}, trained on 200 rows of two tasks of the demo language: {_LOOK}",
+    "series": f"{_CUT} along short trainings on the demo language: {_LOOK}",
+}
+"""What a picture is of: the line under it."""
+_OF = OF | {"pretrain": "two layers that learn from 2,000 sentences of the demo language in 400 steps"}
 NONE = ("masked-words", "states")
 """Questions without a figure: two numbers, and files."""
 _ANSWER = {"finetune": {"without": ""}}
 """Which answer is drawn where a study makes several."""
+_PICTURE = re.compile(r"!\[[^\]]*\]\(figures/[\w-]+\.svg\)\n\n(?:\*Drawn from [^\n]*\*\n\n)?")
 _LAYERS, _SEEDS = 4, (0, 1, 2)
 _OF_MARKS = re.compile(r' aria-\w+="[^"]*"| role="graphics-symbol"')
 """What is said of every single mark takes more room than the marks."""
@@ -76,19 +87,28 @@ def draw(study: str, wanted: Collection[str]) -> None:
     store = Store(f"{study}-store")
     for stored in store.finished():
         name = stored.step.name
-        others = any(getattr(stored.step.config, key) != value for key, value in _ANSWER.get(name, {}).items())
+        others = any(stored.step.config[key] != value for key, value in _ANSWER.get(name, {}).items())
         if name in wanted and not others:
-            picture = drawn(store.result(stored.step).in_words(), FIGURES[study][name])
+            title, picture = drawn(store.result(stored.step).in_words(), FIGURES[study][name])
             (PAGES / "figures" / f"{name}.svg").write_text(picture, encoding="utf-8")
+            page = PAGES / f"{name}.md"
+            page.write_text(with_picture(page.read_text(encoding="utf-8"), study, name, title), encoding="utf-8")
 
 
-def drawn(result: Result, key: str) -> str:
+def with_picture(page: str, study: str, name: str, title: str) -> str:
+    """A question's page with its picture at the end of how to read it."""
+    shown = f"![{title}](figures/{name}.svg)\n\n*Drawn from {_OF.get(name, OF[study])}.*\n\n"
+    return _PICTURE.sub("", page).replace("## Pitfalls\n", f"{shown}## Pitfalls\n", 1)
+
+
+def drawn(result: Result, key: str) -> tuple[str, str]:
+    """The figure's title, and the figure."""
     figure = next(figure for figure in result.figures if figure.key.startswith(key))
     table = result.tables[figure.table]
     if figure.kind == KIND:
-        return tinted_svg(figure, table)
+        return figure.title, tinted_svg(figure, table)
     (svg,) = pictures(figure, table, ["svg"]).values()
-    return _OF_MARKS.sub("", svg.decode())
+    return figure.title, _OF_MARKS.sub("", svg.decode())
 
 
 def main(folder: str, names: Collection[str]) -> None:

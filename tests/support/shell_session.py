@@ -1,4 +1,5 @@
-"""The shell commands of a page of the docs, run as a reader would: in order, in one folder, by the installed command."""
+"""The shell commands of a page of the docs, run as a reader would: in order, in one folder, by the command that is
+installed."""
 
 from __future__ import annotations
 
