@@ -13,14 +13,16 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import bertscope
 from bertscope.core.result import Result
+from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
 from bertscope.core.tinted import KIND
 from bertscope.report.charts import pictures
+from bertscope.study.file import Study, read_study
 from question_pages import PAGES
 from tinted_svg import tinted_svg
 
@@ -56,6 +58,8 @@ NONE = ("masked-words", "states")
 """Questions without a figure: two numbers, and files."""
 _ANSWER = {"finetune": {"without": ""}}
 """Which answer is drawn where a study makes several."""
+_ON_THE_WAY = ("claims", "finetune", "course", "courses")
+"""What no study asks for by name."""
 _PICTURE = re.compile(r"!\[[^\]]*\]\(figures/[\w-]+\.svg\)\n\n(?:\*Drawn from [^\n]*\*\n\n)?")
 _LAYERS, _SEEDS = 4, (0, 1, 2)
 _OF_MARKS = re.compile(r' aria-\w+="[^"]*"| role="graphics-symbol"')
@@ -77,22 +81,31 @@ def prepare() -> None:
     Path("notes.txt").write_text("\n\n".join(texts) + "\n", encoding="utf-8")
 
 
-def ask(study: str) -> None:
-    outcome = bertscope.run_study(Path(__file__).with_name(f"figures-{study}.yaml"), store=f"{study}-store")
-    for step, why in outcome.failed.items():
-        print(f"{step}: {why}", file=sys.stderr)
+def study_of(name: str, wanted: Collection[str]) -> Study:
+    """The study with what isn't wanted left out; the ledger and what is made on the way rest on all of it."""
+    spared = set(FIGURES[name]) - {*wanted, *_ON_THE_WAY} if not {*wanted} & {*_ON_THE_WAY} else ()
+    sets = [f"questions.{question}=false" for question in sorted(spared)]
+    return read_study(Path(__file__).with_name(f"figures-{name}.yaml"), sets)
 
 
-def draw(study: str, wanted: Collection[str]) -> None:
-    store = Store(f"{study}-store")
-    for stored in store.finished():
-        name = stored.step.name
-        others = any(stored.step.config[key] != value for key, value in _ANSWER.get(name, {}).items())
-        if name in wanted and not others:
-            title, picture = drawn(store.result(stored.step).in_words(), FIGURES[study][name])
-            (PAGES / "figures" / f"{name}.svg").write_text(picture, encoding="utf-8")
-            page = PAGES / f"{name}.md"
-            page.write_text(with_picture(page.read_text(encoding="utf-8"), study, name, title), encoding="utf-8")
+def draw(name: str, study: Study, wanted: Collection[str]) -> None:
+    store, steps = Store(f"{name}-store"), list(made(study.steps))
+    for question in wanted:
+        about = _ANSWER.get(question, {})
+        own = [step for step in steps if step.name == question]
+        step = next(step for step in own if all(step.config[key] == value for key, value in about.items()))
+        title, picture = drawn(store.result(step).in_words(), FIGURES[name][question])
+        (PAGES / "figures" / f"{question}.svg").write_text(picture, encoding="utf-8")
+        page = PAGES / f"{question}.md"
+        page.write_text(with_picture(page.read_text(encoding="utf-8"), name, question, title), encoding="utf-8")
+
+
+def made(steps: Iterable[Step | Root]) -> Iterator[Step]:
+    """Steps, each followed by those that it rests on."""
+    for step in steps:
+        if isinstance(step, Step):
+            yield step
+            yield from made(step.inputs.values())
 
 
 def with_picture(page: str, study: str, name: str, title: str) -> str:
@@ -119,8 +132,11 @@ def main(folder: str, names: Collection[str]) -> None:
         wanted = [name for name in figures if not names or name in names]
         if wanted:
             begun = time.perf_counter(), time.process_time()
-            ask(study)
-            draw(study, wanted)
+            asked = study_of(study, wanted)
+            outcome = bertscope.run_study(asked, store=f"{study}-store")
+            for step, why in outcome.failed.items():
+                sys.exit(f"{step}: {why}")
+            draw(study, asked, wanted)
             wall, own = time.perf_counter() - begun[0], time.process_time() - begun[1]
             print(f"{study}: {len(wanted)} figures, {wall / 60:.1f} minutes, {own / 60:.1f} of a processor")
 
