@@ -38,7 +38,7 @@ FIGURES = {
     },
     "short": {
         "bias": "effects", "contrast": "baseline", "freeze": "movement", "lottery": "arms_s", "mislabelled": "curve",
-        "scratch": "arms", "shrink": "trade", "truncate": "scores",
+        "scratch": "arms", "shrink": "left", "truncate": "scores",
     },
     "overlap": {"overlap": "pairs"},
     "series": {"course": "lines", "courses": "means", "forgetting": "forgetting", "pretrain": "learning_curve"},
