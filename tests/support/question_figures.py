@@ -53,7 +53,7 @@ OF = {
     "series": f"{_CUT} along short trainings on the demo language: {_LOOK}",
 }
 """What a picture is of: the line under it."""
-_OF = OF | {"pretrain": "two layers that learn from 2,000 sentences of the demo language in 400 steps"}
+_OF = OF | {"pretrain": "two layers that learn from 1,000 sentences of the demo language in 400 steps"}
 NONE = ("masked-words", "states")
 """Questions without a figure: two numbers, and files."""
 _ANSWER = {"finetune": {"without": ""}}
@@ -74,10 +74,10 @@ def prepare() -> None:
     task = bertscope.read_task("demo/sentiment")
     for seed in _SEEDS:
         bertscope.finetune(
-            "short", task, recipe="pocket", seed=seed, keep=6, keep_spacing="logarithmic", out=f"runs/{seed}",
+            "short", task, recipe="pocket", seed=seed, keep=6, out=f"runs/{seed}",
             store="series-store",
         )  # fmt: skip
-    texts = bertscope.read_examples("demo/corpus", limit=2000).text
+    texts = bertscope.read_examples("demo/corpus").text
     Path("notes.txt").write_text("\n\n".join(texts) + "\n", encoding="utf-8")
 
 
