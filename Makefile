@@ -9,7 +9,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 LOCKED := $(PIP) --require-hashes --only-binary=:all:
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-gpu lint lock docs notebooks wheel bench bench-peers clean
+.PHONY: help demo test test-all test-gpu lint lock docs figures notebooks wheel bench bench-peers clean
 
 help: ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,9 @@ lock: $(VENV)/.tested ## write lock/ anew from constraints.txt (asks the package
 
 notebooks: $(VENV)/.tested ## run the notebooks in docs/notebooks anew, and keep what they show
 	$(BIN)/python tests/support/notebooks.py
+
+figures: $(VENV)/.tested ## draw the figures of docs/questions anew, of the built-in model
+	$(BIN)/python tests/support/question_figures.py
 
 # The same files give the same wheel, to the byte: hatchling writes one time, one order and one mode for all.
 wheel: $(VENV)/.installed ## build the package: dist/bertscope-VERSION-py3-none-any.whl

@@ -110,7 +110,9 @@ def _print(result: Result) -> None:
 
     for cite, rows in result.tables["ledger"].groupby("cite", sort=False):
         say(f"\n{cite}", "bold")
-        for says, mine in rows.groupby("says", sort=False):
+        claims = rows.groupby("says", sort=False)
+        # What was tested is read first: a first study decides few of a paper's claims.
+        for says, mine in sorted(claims, key=lambda claim: bool((claim[1]["verdict"] == "not_tested").all())):
             say(f"  {says} ({mine['effect_is'].iloc[0]})")
             for _, row in mine.iterrows():
                 verdict = row["verdict"]
