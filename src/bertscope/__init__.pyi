@@ -1975,6 +1975,7 @@ def pretrain(
     texts: str | Path | Sequence[str | Path],
     config: PretrainConfig | None = None,
     *,
+    teacher: ModelLike | None = None,
     layers: int = 6,
     heads: int | None = None,
     units: int = 256,
@@ -1986,6 +1987,7 @@ def pretrain(
     masking: Literal['words', 'pieces'] = 'words',
     mask_rate: float = 0.15,
     next_sentence: bool = False,
+    teacher_weight: float = 5.0,
     minutes: float | None = None,
     steps: int | None = None,
     batch_tokens: int | None = None,
@@ -2009,9 +2011,12 @@ def pretrain(
     words: in half precision by recorded steps on a GPU, in single precision elsewhere. Files are plain text, also .gz
     or .xz, or patterns of them in quotes; blank lines part documents, some of which are held out and scored. The
     learning rate rises, and falls to 0 when the budget ends. With `out`, a plain Hugging Face folder is written
-    there; a pre-training that was killed goes on from its last point of the curve.
+    there. A teacher reads all of the text once, unmasked, before; a linear map of the pupil's last states, which
+    isn't kept, is to say what the teacher's are. A pre-training that was killed goes on from its last point of the
+    curve.
 
     Args:
+        teacher: A larger encoder whose last states of each word are learnt, too.
         layers: Layers of the encoder.
         heads: Heads of a layer; by default one for every 32 units.
         units: Hidden units; a layer's MLP has four times as many.
@@ -2023,6 +2028,7 @@ def pretrain(
         masking: words: all pieces of a masked word are masked; pieces: each for itself.
         mask_rate: The share of a row's pieces that is masked.
         next_sentence: Also learn whether the second part of a row follows the first, or is from elsewhere (as BERT; RoBERTa has it not).
+        teacher_weight: With a teacher: what its states count for beside the loss of a masked piece; they are scaled to variance 1.
         minutes: The budget in minutes of training, scoring and keeping included; the text is read before.
         steps: The budget in steps; by default as many as go 10 times through the text.
         batch_tokens: Tokens of a step; by default as many as make 200 steps of the text, but 4,096 to 131,072.

@@ -8,6 +8,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -207,7 +208,10 @@ CLOSED = {
 def test_the_process_does_nothing_else(case, tmp_path):
     (tmp_path / "there").write_text("")
     code = f"import sys\nfrom bertscope.models import unpickle\nsys.addaudithook(unpickle._refuse)\n{CLOSED[case]}"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    # It may be found by a path that is told from another folder.
+    paths = os.pathsep.join(str(Path(path).resolve()) for path in sys.path)
+    environment = os.environ | {"PYTHONPATH": paths}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert "PermissionError" in done.stderr and "is closed to a file of weights" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 

@@ -120,7 +120,7 @@ def test_an_example_stays_whole_in_whatever_batches(encoder, task):
 def test_training_brings_cosines_to_their_scores(encoder, task):
     pairs = PAIRS.take(np.arange(24) % 6)
     asked = replace(task, train=pairs).by_vectors()
-    trained = finetune(encoder, asked, FinetuneConfig(epochs=24, learning_rate=3e-3, batch_size=6))
+    trained = finetune(encoder, asked, FinetuneConfig(epochs=60, learning_rate=3e-3, batch_size=6))
     before, after = (trained.result[key].value for key in ("before", "after"))
     assert after > max(0.9, before) and trained.encoder.task_head == "none"
     errors = [np.mean((plain_cosines(one) - (SCORES - 1) / 4) ** 2) for one in (encoder, trained.encoder)]

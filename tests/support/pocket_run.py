@@ -28,8 +28,13 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bertscope.training.packed_text import PackedText
 
 HERE = Path(__file__).resolve().parents[2]
 PLACE = Path(os.environ.get("POCKET_RUN", "/tmp/pocket-run"))
@@ -42,6 +47,8 @@ RECIPE: dict[str, Any] = {
 RECIPE |= json.loads(os.environ.get("POCKET_RECIPE", "{}"))  # a rehearsal's
 PARTS, TOGETHER = 3, 4
 TEACHER = "all-MiniLM-L6-v2"  # its weights in half precision, for the way
+DEMO_WORDS = """thanked kate lily blamed remembers delicious hates polite gladly thanking buying locking stealing
+    drinks reads eats laughs sleeps pushing loudly"""  # those that the text's own vocabulary has in pieces
 LEARNT = 0.5  # bits for a word less than before any step, after
 SOON = 1 / 8  # of the time
 TEXTS = "texts.json"
@@ -50,12 +57,14 @@ TEXTS = "texts.json"
 def pack(folder: Path, texts: list[str]) -> None:
     """Tokenise, and divide what is packed into parts that fit a call each."""
     from bertscope.data.documents import open_documents
+    from bertscope.training.packed_text import PackedText
     from bertscope.training.pretrain.measure import _read
     from bertscope.training.pretrain.question import PretrainConfig
 
     documents = [open_documents(one) for one in texts]
-    whole = folder / "whole"
-    _read(documents, PretrainConfig(**RECIPE, steps=1), whole, resume=True)
+    learnt, whole = folder / "learnt", folder / "whole"
+    _read(documents, PretrainConfig(**RECIPE, steps=1), learnt, resume=True)
+    with_words(PackedText.open(learnt), whole)
     known = [{"name": one.name, "digest": one.digest} for one in documents]
     how = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 1, "pb": 1}]  # numbers of two bytes
     words = (whole / "train.bin").read_bytes()
@@ -69,6 +78,38 @@ def pack(folder: Path, texts: list[str]) -> None:
         if path.name != "train.bin":
             shutil.copy(path, folder / "part-1")
     (folder / "part-1" / TEXTS).write_text(json.dumps(known), encoding="utf-8")
+
+
+def with_words(text: PackedText, folder: Path) -> None:
+    """The same text, the demo's words being pieces of the vocabulary, in the place of its rarest ones: pairs of the
+    demo differ in one word, and are to have as many pieces."""
+    from transformers import BertTokenizer
+
+    from bertscope.core.folders import whole_folder
+    from bertscope.models.open_tokenizer import save_tokenizer
+    from bertscope.training.retold import Retold
+    from bertscope.training.taught_words import stretches
+
+    known, names = text.tokenizer.get_vocab(), text.tokenizer.convert_ids_to_tokens(range(len(text.tokenizer)))
+    new = [word for word in DEMO_WORDS.split() if word not in known]
+    longer = (int(one) for one in text.frequencies().argsort(kind="stable") if len(names[one].lstrip("#[")) > 1)
+    rare = list(islice((one for one in longer if one not in text.tokenizer.all_special_ids), len(new)))
+    kept = {piece: number for piece, number in known.items() if number not in rare}
+    tokenizer = BertTokenizer(
+        vocab=kept | dict(zip(new, rare, strict=True)), do_lower_case=True, model_max_length=RECIPE["positions"]
+    )
+    told, counts = Retold(text.tokenizer, tokenizer), asdict(text.counts)
+    with whole_folder(folder, "tokenised-text") as scratch:
+        for name, ids, count in (("train", text.train, "pieces"), ("held_out", text.held_out, "held_out_pieces")):
+            counts[count] = 0
+            with (scratch / f"{name}.bin").open("xb") as file:
+                for _, some in stretches(ids, told):
+                    pieces = told.pieces(some)[0]
+                    file.write(pieces.astype(ids.dtype).tobytes())
+                    counts[count] += len(pieces)
+        save_tokenizer(tokenizer, scratch)
+        record = {"digest": text.digest, "dtype": str(text.train.dtype), "counts": counts}
+        (scratch / "tokens.json").write_text(json.dumps(record), encoding="utf-8")
 
 
 def bring(carried: Path) -> None:

@@ -69,7 +69,7 @@ def test_what_is_told_of_a_word_is_the_mean_of_its_last_states(text, teacher, tm
     assert told.train[0] == 0 and (np.diff(told.train) == retold.begins(np.asarray(text.train))[1:]).all()
     states = []
     for ids in (text.train, text.held_out):
-        for _, some in module._stretches(ids, retold):
+        for _, some in module.stretches(ids, retold):
             pieces, owner = retold.pieces(some)
             rows = np.split(
                 np.arange(len(pieces)), range(teacher.max_length - 2, len(pieces), teacher.max_length - 2)

@@ -60,7 +60,7 @@ def taught_words(text: PackedText, teacher: Encoder, place: Path, device: torch.
         sides = [memory_mapped((len(ids),), np.int32) for ids in (text.train, text.held_out)]
         words = 0
         for ids, numbers in zip((text.train, text.held_out), sides, strict=True):
-            for start, some in _stretches(ids, telling.retold):
+            for start, some in stretches(ids, telling.retold):
                 begins = telling.retold.begins(some)
                 numbers[start : start + len(some)] = words + begins.cumsum() - 1
                 words += int(begins.sum())
@@ -69,8 +69,8 @@ def taught_words(text: PackedText, teacher: Encoder, place: Path, device: torch.
     kept = telling.look_around(units)
     with progress("asking the teacher", len(text.train) + len(text.held_out)) as bar:
         told = 0
-        stretches = chain(*(_stretches(ids, telling.retold) for ids in (text.train, text.held_out)))
-        for rows in _one_ahead(telling.rows(some) for _, some in stretches):
+        all_of_it = chain(*(stretches(ids, telling.retold) for ids in (text.train, text.held_out)))
+        for rows in _one_ahead(telling.rows(some) for _, some in all_of_it):
             found = telling.read(rows)
             vectors[told : told + len(found)] = found.to(vectors.device, vectors.dtype)
             told += len(found)
@@ -87,7 +87,7 @@ def _one_ahead(made: Iterator[_Rows]) -> Iterator[_Rows]:
             yield rows
 
 
-def _stretches(ids: np.ndarray, retold: Retold) -> Iterator[tuple[int, np.ndarray]]:
+def stretches(ids: np.ndarray, retold: Retold) -> Iterator[tuple[int, np.ndarray]]:
     """The text in stretches that end with a word, and where each begins."""
     start = 0
     while start < len(ids):
