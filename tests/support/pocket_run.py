@@ -141,10 +141,14 @@ def unpack() -> None:
 
 
 def start(minutes: float) -> None:
-    """Begin in a session of its own, which outlives the call."""
+    """Begin in a session of its own, which outlives the call; unless something didn't come along."""
+    needed = [TEXTS, TEACHER, *(f"train-{part + 1}.xz" for part in range(PARTS))]
+    if missing := [name for name in needed if not (PLACE / "parts" / name).exists()]:
+        raise SystemExit(f"{', '.join(missing)} weren't brought: nothing is begun")
     with (PLACE / "log").open("w") as log:
         words = [sys.executable, str(PLACE / "tree/tests/support/pocket_run.py"), "train", "--minutes", str(minutes)]
-        subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, cwd=PLACE)
+        how = {"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL, "start_new_session": True, "cwd": PLACE}
+        (PLACE / "pid").write_text(str(subprocess.Popen(words, **how).pid))
 
 
 def train(minutes: float) -> None:
@@ -198,6 +202,11 @@ def curve() -> list[dict[str, float]]:
         return []
 
 
+def goes_on() -> bool:
+    """Whether it is still being trained: neither done nor broken."""
+    return not (PLACE / "done").exists() and Path("/proc", (PLACE / "pid").read_text()).exists()
+
+
 def status() -> str:
     if (PLACE / "done").exists():
         return "done: " + (PLACE / "done").read_text().strip()
@@ -205,7 +214,9 @@ def status() -> str:
         last = points[-1]
         told = f"accuracy {last['score']:.4f}, {last['bits_per_word']:.3f} bits a word"
         return f"step {last['step']:,}, {last['seconds']:.0f} s, {told}"
-    return "getting ready" if (PLACE / "log").exists() else "nothing was begun"
+    if not (PLACE / "log").exists():
+        return "nothing was begun"
+    return "getting ready" if goes_on() else "broken: " + (PLACE / "log").read_text()[-500:]
 
 
 def collect(out: Path) -> list[str]:
@@ -254,6 +265,6 @@ if __name__ == "__main__":
         print(*collect(Path(os.environ["OUT"])), sep="\n")
     elif asked.what == "wait":
         until = time.time() + asked.longest
-        while time.time() < until and not (PLACE / "done").exists():
+        while time.time() < until and goes_on():
             time.sleep(1)
     print(status())
