@@ -99,6 +99,7 @@ def test_a_pupil_learns_what_the_teacher_says(path, teacher):
     config = replace(TINY, steps=150, learning_rate=1e-2, warmup=0.1)
     taught = pretrain([path], teacher=of_words_alone(teacher), config=config).result
     curve = taught.tables["curve"]["taught"]
+    assert any("also learnt what" in note and "32 main directions, 100%" in note for note in taught.notes)
     assert curve.iloc[0] < 0.1 < 0.7 < taught["taught"].value == curve.iloc[-1] < 0.97
     assert "taught" not in {number.key for number in pretrain([path], config=TINY).result.headline}
 

@@ -73,6 +73,11 @@ def measure(
             closed=kept.look,
         )  # fmt: skip
         _know_segments(encoder, settled)
+        if teacher and taught:
+            history.notes.append(
+                f"also learnt what {teacher.name} makes of {len(taught.vectors):,} words: its states' "
+                f"{taught.vectors.shape[1]} main directions, {taught.kept:.0%} of their variance"
+            )
     if out is not None:
         encoder.save(out, half=settled.half, within=kept.folders(history))
         for one in kept.folders(history).values():
