@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.options import Options, sentences
 from benchmarks.side_by_side import Claim, Report, difference
-from bertscope.core.threads import allowed_threads
+from bertscope.core.threads import CONSIDERATE, allowed_threads
 
 ONE, ASLEEP, AS_THEY_ARE = "one thread", "all threads, waiting asleep", "all threads, as the library has them"
 PREDICTIONS, TRAINING = "predictions", "training"
@@ -28,7 +28,7 @@ def run(options: Options) -> list[Report]:
     cores, few = allowed_threads(), min(len(data), options.size(128, 8))
     threads = {"OMP_NUM_THREADS": str(cores)}
     variants = {
-        ONE: {"OMP_NUM_THREADS": "1"}, ASLEEP: threads | {"OMP_WAIT_POLICY": "passive"}, AS_THEY_ARE: threads
+        ONE: {"OMP_NUM_THREADS": "1"}, ASLEEP: threads | CONSIDERATE, AS_THEY_ARE: threads
     }  # fmt: skip
     reports = []
     with ExitStack() as ends:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from bertscope.core import threads
-from bertscope.core.threads import allowed_threads, be_considerate, users_environment
+from bertscope.core.threads import CONSIDERATE, allowed_threads, be_considerate, users_environment
 
 GROUPS = {
     "none": ({}, 8),
@@ -72,8 +72,9 @@ def test_processors_that_a_process_may_not_run_on_dont_count():
 @pytest.mark.parametrize(
     ("own", "allowed", "wanted"),
     [
-        ({}, 8, {"OMP_WAIT_POLICY": "passive"}),
-        ({}, 2, {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "2"}),
+        ({}, 8, CONSIDERATE),
+        ({}, 2, CONSIDERATE | {"OMP_NUM_THREADS": "2"}),
+        ({"OMP_WAIT_POLICY": "passive"}, 8, {}),
         ({"OMP_WAIT_POLICY": "active", "OMP_NUM_THREADS": "5"}, 2, {}),
         ({"GOMP_SPINCOUNT": "100"}, 8, {}),
         ({"KMP_BLOCKTIME": "200"}, 8, {}),

@@ -63,7 +63,7 @@ def score(
     model: str, data: Path, out: Path, tasks: Sequence[str], seeds: int, limit: int | None = None,
     measured: Callable[..., Any] = score_of, workers: int = 1,
 ) -> None:  # fmt: skip
-    """Seed by seed: after each, all tasks have as many scores."""
+    """Seed by seed: after each, all tasks have as many scores, or with several workers about as many."""
     jobs = [
         (task, seed, model, data, out, limit, measured)
         for seed in range(seeds)

@@ -116,8 +116,10 @@ def bring(carried: Path) -> None:
     """What this call carries, and the sources, to where they stay."""
     (PLACE / "parts").mkdir(parents=True, exist_ok=True)
     for path in carried.iterdir():
-        copy = shutil.copytree if path.is_dir() else shutil.copy
-        copy(path, PLACE / "parts" / path.name)
+        if path.is_dir():
+            shutil.copytree(path, PLACE / "parts" / path.name, dirs_exist_ok=True)
+        else:
+            shutil.copy(path, PLACE / "parts")
     if not (PLACE / "tree").exists():
         shutil.copytree(HERE / "src", PLACE / "tree/src")
         (PLACE / "tree/tests/support").mkdir(parents=True)
@@ -204,7 +206,13 @@ def curve() -> list[dict[str, float]]:
 
 def goes_on() -> bool:
     """Whether it is still being trained: neither done nor broken."""
-    return not (PLACE / "done").exists() and Path("/proc", (PLACE / "pid").read_text()).exists()
+    if (PLACE / "done").exists() or not (PLACE / "pid").exists():
+        return False
+    try:
+        state = Path("/proc", (PLACE / "pid").read_text(), "stat").read_text()
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"  # who died and wasn't buried
 
 
 def status() -> str:

@@ -13,8 +13,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-_OWN = ("GOMP_SPINCOUNT", "KMP_BLOCKTIME")
-"""By these a user may have said how long threads spin, too; GNU's library and Intel's each read their own."""
+_OWN = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
+"""By these a user may have said how long threads spin; GNU's library and Intel's each read one of their own, too."""
+CONSIDERATE = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "30000"}
+"""Threads that wait sleep. GNU's library lets them spin for some tens of microseconds before: the pause between two
+matrix products of a small model is shorter, and to wake a thread takes about as long. Beside others that is spun in
+vain, but not for long (`benchmarks/busy.py`)."""
 
 
 _ours: set[str] = set()
@@ -22,10 +26,11 @@ _ours: set[str] = set()
 
 
 def be_considerate() -> None:
-    """Let the threads of this process sleep while they wait, and be as many as it may use, unless the user's own
-    settings say otherwise. It counts if it comes before torch or numpy is imported."""
+    """Let the threads of this process sleep once they have waited for a moment, and be as many as it may use, unless
+    the user's own settings say otherwise. It counts if it comes before torch or numpy is imported."""
     if not any(name in os.environ for name in _OWN):
-        _suggest("OMP_WAIT_POLICY", "passive")
+        for name, value in CONSIDERATE.items():
+            _suggest(name, value)
     if (allowed := allowed_threads()) < (os.cpu_count() or 1):
         _suggest("OMP_NUM_THREADS", str(allowed))
 

@@ -82,7 +82,7 @@ class MaskedWords:
         self._next_sentence, self._rows = next_sentence, TextRows(encoder.tokenizer, next_sentence, seed)
         self._taught, self._teacher_weight = taught, teacher_weight
         if taught is not None:
-            _add_pupil(encoder.model, taught.vectors.shape[1], seed)
+            _add_pupil(encoder.model, taught.vectors.shape[1])
         tokenizer = encoder.tokenizer
         special = np.isin(np.arange(len(tokenizer)), tokenizer.all_special_ids)
         continues = continues_a_word(tokenizer)
@@ -120,18 +120,19 @@ class MaskedWords:
         if guess.follows is not None and batch.follows is not None:
             loss = loss + cross_entropy(guess.follows.float(), batch.follows)
         if self._taught is not None:
-            missed, words = self._missed(batch, guess.states)
-            loss = loss + self._teacher_weight * missed.sum() / words.sum()
+            told, words = self._told(batch)
+            missed = ((self._said(guess.states) - told).square().sum(-1) * words).sum()
+            loss = loss + self._teacher_weight * missed / words.sum()
         return loss, size.detach()
 
-    def _missed(self, batch: RowsOfText, states: Tensor) -> tuple[Tensor, Tensor]:
-        """[row, token]: how far what the pupil says of a word is from what the teacher said, squared; and which
-        tokens are words. Masked words are among them: what the teacher saw there must be guessed."""
+    def _told(self, batch: RowsOfText) -> tuple[Tensor, Tensor]:
+        """[row, token, direction]: what the teacher said of each piece's word; and [row, token]: 1 where it is one.
+        Masked words are among them: what the teacher saw there must be guessed."""
         assert self._taught is not None and batch.words is not None
-        words = (~self._pieces.special[batch.ids]).float()
-        told = self._taught.vectors[batch.words].float()
-        said = self.encoder.model.pupil(states).float()
-        return (said - told).square().sum(-1) * words, words
+        return self._taught.vectors[batch.words].float(), (~self._pieces.special[batch.ids]).float()
+
+    def _said(self, states: Tensor) -> Tensor:
+        return self.encoder.model.pupil(states).float()
 
     def size(self, batch: RowsOfText) -> float:
         return float(len(batch.rows))
@@ -152,7 +153,7 @@ class MaskedWords:
                 if guess.follows is not None and batch.follows is not None:
                     known.append(guess.follows.argmax(1).eq(batch.follows).double().cpu().numpy())
                 if self._taught is not None:
-                    learnt.append([float(one.sum()) for one in self._missed(batch, guess.states)])
+                    learnt.append(self._explaining(batch, guess.states))
         sums = np.concatenate(moments)
         right, pieces, nats, words = sums.sum(0)
         low, high = bootstrap_interval(lambda means: means[..., 0] / means[..., 1], sums)
@@ -160,9 +161,19 @@ class MaskedWords:
         if known:
             beside["next_sentence"] = float(np.concatenate(known).mean())
         if learnt and self._taught is not None:
-            missed, told_of = np.sum(learnt, 0)
-            beside["taught"] = self._taught.kept - missed / told_of
+            beside["taught"] = self._taught.kept * _explained(np.sum(learnt, 0))
         return Scores("accuracy", right / pieces, low, high, int(pieces), self.chance, beside)
+
+    def _explaining(self, batch: RowsOfText, states: Tensor) -> np.ndarray:
+        """What `_explained` needs, added up over these rows' words."""
+        told, words = self._told(batch)
+        there = words[..., None].double()
+        missed, whole = (
+            ((one - told).square() * there).sum() for one in (self._said(states), torch.zeros_like(told))
+        )
+        return (
+            torch.cat([torch.stack([words.sum(), missed, whole]), (told * there).sum((0, 1))]).double().cpu().numpy()
+        )
 
     @contextmanager
     def _as_written(self) -> Iterator[None]:
@@ -193,9 +204,11 @@ class MaskedWords:
         """Its weights are those that are trained, but for what only the teacher is answered by."""
         model = self.encoder.model
         pupil = model._modules.pop("pupil", None)
-        yield
-        if pupil is not None:
-            model.pupil = pupil
+        try:
+            yield
+        finally:
+            if pupil is not None:
+                model.pupil = pupil
 
     def _guess(self, batch: RowsOfText, chosen: Masked) -> _Guess:
         """The layers over the vocabulary see nothing but the places that are masked."""
@@ -212,12 +225,7 @@ class MaskedWords:
     def _prepared(self, length: int, continues: np.ndarray) -> list[tuple[RowsOfText, Masked]]:
         """Rows of held-out text, evenly spread over it, with words masked once and for all."""
         text, device = self._text.held_out, torch.device("cpu")
-        there = len(text) // length - self._next_sentence  # behind the last there may be no room for a second part
-        if there < 1:
-            raise UserError(
-                f"too little text is held out to be scored: {len(text):,} pieces, a row has {length}; give more "
-                "text, or a higher --held-out"
-            )
+        there = refuse_short_text(text, length, next_sentence=self._next_sentence)
         count = min(there, max(1, min(_HELD_OUT_TOKENS, 4 * self._tokens) // length))
         starts = np.linspace(0, there - 1, count).astype(np.int64) * length
         pieces = replace(self._pieces, special=self._pieces.special.cpu(), continues=torch.from_numpy(continues))
@@ -230,12 +238,31 @@ class MaskedWords:
         return found
 
 
-def _add_pupil(model: Any, directions: int, seed: int) -> None:
-    """What answers the teacher: a linear map of the last states, a part of the model while it learns."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        pupil = nn.Linear(model.config.hidden_size, directions)
-    model.pupil = pupil.to(next(model.parameters()).device)
+def refuse_short_text(held_out: np.ndarray, length: int, *, next_sentence: bool) -> int:
+    """How many rows there are of held-out text; some are needed."""
+    there = len(held_out) // length - next_sentence  # behind the last there may be no room for a second part
+    if there < 1:
+        raise UserError(
+            f"too little text is held out to be scored: {len(held_out):,} pieces, a row has {length}; give more "
+            "text, or a higher --held-out"
+        )
+    return there
+
+
+def _explained(sums: np.ndarray) -> float:
+    """The share of the variance of what was told that is said: of n, the squares of what is missed, and of what was
+    told, and the sum of that by direction."""
+    n, missed, whole, *told = sums
+    return float(1 - missed / (whole - np.square(told).sum() / n))
+
+
+def _add_pupil(model: Any, directions: int) -> None:
+    """What answers the teacher: a linear map of the last states, a part of the model while it learns. It begins with
+    0: drawn, it would say many times as much as the teacher says, and be all that is learnt at first."""
+    pupil = nn.Linear(model.config.hidden_size, directions, device=next(model.parameters()).device)
+    for parameter in pupil.parameters():
+        nn.init.zeros_(parameter)
+    model.pupil = pupil
 
 
 def _count(rate: float, length: int) -> int:

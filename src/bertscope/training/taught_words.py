@@ -33,8 +33,9 @@ UNITS = 128
 """Directions of the teacher's states that are learnt, at most."""
 _WINDOW = 2**18  # pieces that are told at a time
 _LONGEST = 256  # tokens of the teacher's rows
-_AT_ONCE = 65_536  # tokens in a pass
+_AT_ONCE = (8192, 65_536)  # tokens in a pass: on a CPU, on a GPU
 _LOOKED_AT = 16  # stretches of the text that decide the directions, evenly spread
+_SAME = 1e-9  # of the square of the mean: a variance that is rounding
 _ROOM = 0.5  # of the GPU's free memory, that vectors may take
 
 
@@ -48,6 +49,12 @@ class TaughtWords:
     held_out: np.ndarray
     kept: float
     """The share of the states' variance that lies in the directions."""
+
+
+def refuse_who_cannot_teach(teacher: Encoder) -> None:
+    tokenizer = teacher.tokenizer
+    if None in (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.unk_token_id):
+        raise UserError(f"{teacher.name} can't be a teacher: its tokenizer has no [CLS], [SEP] or [UNK]")
 
 
 def taught_words(text: PackedText, teacher: Encoder, place: Path, device: torch.device) -> TaughtWords:
@@ -128,29 +135,32 @@ class _Telling:
     """A teacher that reads stretches of a text."""
 
     def __init__(self, text: PackedText, teacher: Encoder) -> None:
-        tokenizer = teacher.tokenizer
-        if None in (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.unk_token_id):
-            raise UserError(f"{teacher.name} can't be a teacher: its tokenizer has no [CLS], [SEP] or [UNK]")
         self._text, self._teacher = text, teacher
-        self.retold = Retold(text.tokenizer, tokenizer)
+        self.retold = Retold(text.tokenizer, teacher.tokenizer)
         self._onto: tuple[Tensor, Tensor] | None = None
 
     def look_around(self, units: int) -> float:
         """Choose the directions, the main ones of words all over the text: the share of the variance that they
         have."""
-        train = self._text.train
-        starts = np.linspace(0, max(0, len(train) - _WINDOW // _LOOKED_AT), _LOOKED_AT).astype(int)
-        size = min(len(train), _WINDOW // _LOOKED_AT)
-        some = (self.rows(np.asarray(train[start : start + size])) for start in starts)
-        states = torch.cat([self.read(rows).double() for rows in some])
-        mean = states.mean(0)
-        values, directions = torch.linalg.eigh((states - mean).T.cov(correction=0))
-        total = values.clamp(min=0).sum()
-        if not total > 0:
+        train, size, width = self._text.train, _WINDOW // _LOOKED_AT, self._teacher.hidden_size
+        starts = np.linspace(0, max(0, len(train) - size), min(_LOOKED_AT, -(-len(train) // size))).astype(int)
+        n, total, products = 0, torch.zeros(width).double(), torch.zeros(width, width).double()
+        for start in starts:
+            ids = np.asarray(train[start : start + size])
+            words = np.flatnonzero(self.retold.begins(ids))
+            own = ~np.isin(ids[words], self._text.tokenizer.all_special_ids)  # of others nothing is learnt
+            states = self.read(self.rows(ids)).cpu()[torch.from_numpy(own)].double()
+            n, total, products = n + len(states), total + states.sum(0), products + states.T @ states
+        mean = total / max(n, 1)
+        values, directions = torch.linalg.eigh(products / max(n, 1) - mean.outer(mean))
+        whole = values.clamp(min=0).sum()
+        if not whole > _SAME * mean.square().sum():
             raise UserError(f"{self._teacher.name} can't be a teacher: its states of all words are the same")
-        onto = directions[:, -units:].flip(1) / total.sqrt()
-        self._onto = (mean.float(), onto.float())
-        return float(values[-units:].sum() / total)
+        onto = directions[:, -units:].flip(1) / whole.sqrt()
+        # A direction may point either way; after a kill, and on another machine, it points the same.
+        onto = onto * onto.gather(0, onto.abs().argmax(0, keepdim=True)).sign()
+        self._onto = (mean.float().to(self._teacher.device), onto.float().to(self._teacher.device))
+        return float(values[-units:].sum() / whole)
 
     def rows(self, ids: np.ndarray) -> _Rows:
         tokenizer: Any = self._teacher.tokenizer
@@ -176,7 +186,7 @@ class _Telling:
         width = self._teacher.hidden_size if self._onto is None else self._onto[1].shape[1]
         sums = torch.zeros(len(rows.counts) + 1, width, device=device)  # the last is of what is no word
         halves = torch.autocast(device.type, torch.bfloat16, enabled=has_half(device))
-        at_once = max(1, _AT_ONCE // rows.ids.shape[1])
+        at_once = max(1, _AT_ONCE[device.type == "cuda"] // rows.ids.shape[1])
         with torch.inference_mode(), evaluating([self._teacher]):
             for parts in zip(*(one.split(at_once) for one in (rows.ids, rows.mask, rows.owners)), strict=True):
                 ids, mask, owners = (sent(one, device) for one in parts)

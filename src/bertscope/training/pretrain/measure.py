@@ -30,12 +30,12 @@ from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.history import History, Trained
 from bertscope.training.keeping import as_checkpoint
 from bertscope.training.loop import train
-from bertscope.training.masked_objective import MaskedWords
+from bertscope.training.masked_objective import MaskedWords, refuse_short_text
 from bertscope.training.packed_text import PackedText, packed_text
 from bertscope.training.pretrain.question import PretrainConfig, pretrain
 from bertscope.training.pretrain.result import pretrain_result
 from bertscope.training.row_order import RowOrder
-from bertscope.training.taught_words import TaughtWords, taught_words
+from bertscope.training.taught_words import TaughtWords, refuse_who_cannot_teach, taught_words
 
 _READ_BY = ("vocabulary", "usual_vocabulary", "cased", "positions", "held_out")
 """The settings that decide what the text is tokenised to."""
@@ -54,6 +54,8 @@ def measure(
     out = None if out is None else Path(out)
     if out is not None:
         check_folder(out, KIND)
+    if teacher:
+        refuse_who_cannot_teach(teacher)
     with _folder_for_text(out) as folder:
         text = _read(texts, config, folder, resume=resume)
         settled = config.settled(len(text.train))
@@ -65,8 +67,9 @@ def measure(
             spent, orders, long_share=settled.long_share, highest=settled.learning_rate or 0,
             warmup=settled.warmup or 0, kept=kept_shares(settled.checkpoints, settled.keep),
         )  # fmt: skip
+        refuse_short_text(text.held_out, settled.length, next_sentence=settled.next_sentence)
         taught = taught_words(text, teacher, folder.parent, encoder.device) if teacher else None
-        objective = _objective(encoder, text, settled, taught)
+        objective = _objective(encoder, text, settled, teacher, taught)
         kept = _Kept(encoder, objective, course, out, settled)
         history = train(
             encoder, objective, settled.training(), out=out, resume=resume, course=course, halves=True,
@@ -163,13 +166,16 @@ def _know_segments(encoder: Encoder, config: PretrainConfig) -> None:
             parts[1:] = parts[0]
 
 
-def _objective(encoder: Encoder, text: PackedText, config: PretrainConfig, taught: TaughtWords | None) -> MaskedWords:
+def _objective(
+    encoder: Encoder, text: PackedText, config: PretrainConfig, teacher: Encoder | None, taught: TaughtWords | None
+) -> MaskedWords:
     assert config.batch_tokens
+    settings = to_json(config) | ({"teacher": teacher.id} if teacher else {})
     return MaskedWords(
         encoder, text, batch_tokens=config.batch_tokens, rate=config.mask_rate,
         whole_words=config.masking == "words", next_sentence=config.next_sentence, dropout=config.dropout,
         half=config.half, compiled=config.compiled, length=config.length, seed=config.seed,
-        fingerprint=digest_text(canonical_json([text.digest, to_json(config)])), taught=taught,
+        fingerprint=digest_text(canonical_json([text.digest, settings])), taught=taught,
         teacher_weight=config.teacher_weight,
     )  # fmt: skip
 
