@@ -137,9 +137,8 @@ def test_a_pupil_learns_what_the_teacher_says(path, teacher):
 
 
 def test_a_teacher_that_counts_for_nothing_changes_nothing(path, teacher):
-    alone, beside = (
-        pretrain([path], teacher=each, config=replace(TINY, teacher_weight=0)) for each in (None, teacher)
-    )
+    silent = replace(TINY, teacher_weight=0)
+    alone, beside = pretrain([path], config=TINY), pretrain([path], teacher=teacher, config=silent)
     for name, weight in alone.encoder.model.state_dict().items():
         assert torch.equal(weight, beside.encoder.model.state_dict()[name]), name
     other = pretrain([path], teacher=teacher, config=TINY).encoder
@@ -172,6 +171,8 @@ def test_who_cannot_teach_is_refused(path, text, teacher, tmp_path, monkeypatch)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (10_000, 20_000))
     with pytest.raises(UserError, match=r"words takes .* GB of the GPU's memory, of which"):
         module._room_for(1000, 128, torch.device("cuda"))
+    with pytest.raises(UserError, match="teacher-weight is 0, but there is no teacher"):
+        pretrain([path], config=replace(TINY, teacher_weight=0))
     without = copy.deepcopy(teacher.tokenizer)
     without.cls_token = None
     with pytest.raises(UserError, match=r"its tokenizer has no \[CLS\], \[SEP\] or \[UNK\]"):

@@ -32,7 +32,7 @@ from bertscope.training.keeping import as_checkpoint
 from bertscope.training.loop import train
 from bertscope.training.masked_objective import MaskedWords, refuse_short_text
 from bertscope.training.packed_text import PackedText, packed_text
-from bertscope.training.pretrain.question import PretrainConfig, pretrain
+from bertscope.training.pretrain.question import USUAL_WEIGHT, PretrainConfig, pretrain
 from bertscope.training.pretrain.result import pretrain_result
 from bertscope.training.row_order import RowOrder
 from bertscope.training.taught_words import TaughtWords, refuse_who_cannot_teach, taught_words
@@ -56,6 +56,8 @@ def measure(
         check_folder(out, KIND)
     if teacher:
         refuse_who_cannot_teach(teacher)
+    elif config.teacher_weight != USUAL_WEIGHT:
+        raise UserError(f"teacher-weight is {config.teacher_weight}, but there is no teacher; name one by --teacher")
     with _folder_for_text(out) as folder:
         text = _read(texts, config, folder, resume=resume)
         settled = config.settled(len(text.train))

@@ -16,6 +16,8 @@ _VOCABULARIES = {256: 8192, 512: 16_384, math.inf: 30_000}
 _HIGHEST, _WARMED = 0.3, 300  # learning rate times units; steps of warm-up that deep models need
 _LEAST_BATCH, _MOST_BATCH, _STEPS_A_PASS = 4096, 131_072, 200
 _PASSES = 10
+USUAL_WEIGHT = 5.0
+"""Of a teacher."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class PretrainConfig:
     next_sentence: bool = False
     """Also learn whether the second part of a row follows the first, or is from elsewhere (as BERT; RoBERTa has it
     not)."""
-    teacher_weight: float = 5.0
+    teacher_weight: float = USUAL_WEIGHT
     """With a teacher: what its states count for beside the loss of a masked piece; they are scaled to variance 1."""
     minutes: float | None = None
     """The budget in minutes of training, scoring and keeping included; the text is read before."""
