@@ -206,6 +206,7 @@ def _pixels(png: bytes) -> np.ndarray:
 
 
 @pytest.mark.alone
+@pytest.mark.slow
 def test_killed_at_a_real_terminal_nothing_is_lost(model, csv, tmp_path):
     out = tmp_path / "labels.jsonl"
     words = [sys.executable, "-m", "bertscope", "train-patterns", "--label", model, "--on", csv, "--out", out]

@@ -40,6 +40,7 @@ def step(tmp_path, tiny, rows):
     return plan(model_root(tiny.save(tmp_path / "tiny")), task_root(rows), QUICK_LOTTERY)
 
 
+@pytest.mark.slow
 def test_the_whole_of_it(tmp_path, step):
     store = Store(tmp_path / "store")
     made = made_by(step, store)

@@ -177,6 +177,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("panels", [True, False])
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize("kind", KINDS)

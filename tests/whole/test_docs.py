@@ -81,6 +81,7 @@ def test_the_data_page_runs(tmp_path, monkeypatch):
     run_blocks(blocks)
 
 
+@pytest.mark.slow
 def test_the_studies_page_is_right(tmp_path, monkeypatch):
     """Its files are studies, with what isn't here replaced; its Python runs."""
     from bertscope.study.file import read_study

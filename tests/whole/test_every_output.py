@@ -53,6 +53,7 @@ def test_ablate_finds_the_heads_by_the_loss(planted) -> None:
     assert not others["effect"].any() and not others.filter(like=task.output.divergence_key).to_numpy().any()
 
 
+@pytest.mark.slow
 def test_random_weights_stand_beside_whatever_is_on_top(planted) -> None:
     task, model, _ = planted
     found = ablate(
@@ -72,6 +73,7 @@ def test_importance_ranks_the_heads_first(planted) -> None:
     assert heads.drop(list(needed)).max() < 1e-6 < 1e-4 < heads[list(needed)].min()
 
 
+@pytest.mark.slow
 def test_the_heads_are_the_circuit(planted) -> None:
     task, model, needed = planted
     result = circuit(
