@@ -16,7 +16,7 @@ from bertscope.models.states import hidden_states
 from bertscope.models.states_store import StatesStore
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "c2a538d"
-CLOSE = {"rtol": 1e-6, "atol": 1e-6}
+CLOSE = {"rtol": 1e-5, "atol": 1e-5}  # another processor's sums were 2.6e-6 apart
 TASK_HEADS = {
     "cut": "classifier",
     "relu": "classifier",
