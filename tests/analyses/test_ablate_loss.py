@@ -100,10 +100,16 @@ def test_the_unreliable_score_gives_way_to_the_loss_and_says_why(told):
     keys = [number.key for number in told.headline if number.of.get("kind") == "head"]
     assert keys.index("most_loss_rise") < keys.index("lowest_score")
     sentence = ablate.sentence(told).sentence
-    assert (
-        sentence.startswith("Switching off one head raises the loss by at most") and "reliability of 0.00" in sentence
-    )
+    assert sentence.startswith("Switching off one head raises the loss by less than 0.001 (head "), "not by 0.000"
+    assert "reliability of 0.00" in sentence
     assert told["parts_needed"].value >= len(TWICE) and told["parts_that_harm"].value == 0
+
+
+def test_a_rise_that_three_decimals_show_is_written_with_them(told):
+    effects = told.tables["effects"].copy()
+    effects[["loss_rise", "loss_low", "loss_high"]] *= 0.25 / effects.query("kind == 'head'")["loss_rise"].max()
+    sentence = ablate.sentence(replace(told, tables=told.tables | {"effects": effects})).sentence
+    assert sentence.startswith("Switching off one head raises the loss by at most 0.250 (")
 
 
 def test_a_reliable_score_stays_first(pocket):

@@ -8,6 +8,7 @@ import pytest
 
 import bertscope
 import toy
+from bertscope.analyses.explain.question import explain
 from bertscope.analyses.explain.result import _said as said
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
@@ -86,6 +87,13 @@ def test_a_text_a_pair_and_lists(toy_model):
     np.testing.assert_allclose(pairs[pairs["row"] == "1"]["attribution"], pair["attribution"], atol=1e-5)
     both = bertscope.explain(toy_model, ["good", "the food was bad"])
     assert both.tables["targets"]["row"].tolist() == ["1", "2"]
+
+
+def test_one_text_says_nothing_certain_of_the_model(toy_model):
+    """So that, on a page, what was found in many texts comes before it."""
+    for texts, is_open in (("the food was good", True), (["good food", "the food was bad", "so cold"], False)):
+        (follows,) = explain.consequences(bertscope.explain(toy_model, texts))
+        assert follows.is_open == is_open and follows.text.startswith("In the one text") == is_open
 
 
 def test_a_word_that_was_learnt_is_found(toy_model, toy_task):

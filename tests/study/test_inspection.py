@@ -52,6 +52,12 @@ def test_it_asks_what_fits_tells_what_follows_and_goes_on_where_it_stopped(folde
     assert all(Store(tmp_path).has(step) for step in second.steps)
 
 
+def test_the_data_is_named_once():
+    assert inspection.Inspection("pocket tuned on reviews", "reviews").about == "pocket tuned on reviews"
+    assert inspection.Inspection("pocket tuned on reviews", "views").about == "pocket tuned on reviews on views"
+    assert repr(inspection.Inspection("mine", "reviews")).splitlines()[0] == "mine on reviews"
+
+
 def test_what_is_too_long_of_all_rows_is_asked_of_fewer(folder, reviews, few, tmp_path, monkeypatch):
     monkeypatch.setattr(inspection, "_ROWS", (20,))
     slow = inspection.Asked("errors", lambda of: 1e9 if of.rows > 20 else 1.0, {"neighbours": 0})

@@ -111,6 +111,15 @@ def test_a_new_store_knows_how_long_our_demo_took(folder):
     assert not any(times.guess(step) for step in own.steps)
 
 
+def test_longer_trainings_than_the_demos_are_foretold_to_take_longer():
+    seconds = []
+    for recipe in ("pocket", "auto"):
+        steps = graph(read_study("demo", ["questions=[ablate]", f"training.recipe={recipe}"]).steps).values()
+        seconds.append({step.name: Times().guess(step).seconds for step in steps})
+    short, long = seconds
+    assert long == {**short, "finetune": 2 * short["finetune"]}
+
+
 def test_a_plan_says_whose_times_it_has(command):
     code, out, _ = command("study", "run", "demo", "--dry-run", "--set", "questions=[patterns]", "--set", "limit=4")
     assert code == 0 and out.splitlines()[-1].endswith(

@@ -18,6 +18,7 @@ from bertscope.core.console import Console
 from bertscope.core.errors import UserError, did_you_mean
 from bertscope.core.figure import Figure
 from bertscope.core.formatting import COLUMNS, rows
+from bertscope.core.harmless import harmless
 from bertscope.core.question import DATA
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement
@@ -27,6 +28,8 @@ from bertscope.report.values import texts
 
 FIRST = 5
 """Lines of a table that are printed beside an answer's numbers."""
+_SHORT = 20
+"""Characters up to which a table's column is never cut."""
 
 
 def print_json(said: Any) -> None:
@@ -97,11 +100,14 @@ def print_table(result: Result, name: str, columns: Sequence[str] = (), first: i
         return
     more = f", the first {len(shown)} of {len(found):,}" if len(found) > len(shown) else ""
     table = Table(title=f"{escape(name)}{more}", title_justify="left", box=None, pad_edge=False)
-    for column in shown:
+    cells = {column: [harmless(text) for text in texts(shown[column])] for column in shown}
+    for column, written in cells.items():
         side: Literal["left", "right"] = "right" if shown[column].dtype.kind in "iuf" else "left"
-        table.add_column(escape(str(column)), justify=side, overflow="ellipsis", no_wrap=True)
-    for line in zip(*(texts(shown[column]) for column in shown), strict=True):
-        table.add_row(*map(escape, line))
+        # Where there is too little room, rich takes it from the columns that may wrap; the cells don't.
+        short = max(map(len, written)) <= _SHORT
+        table.add_column(escape(str(column)), justify=side, overflow="ellipsis", no_wrap=short)
+    for line in zip(*cells.values(), strict=True):
+        table.add_row(*(Text(text, no_wrap=True, overflow="ellipsis") for text in line))
     console = Console(markup=True)
     console.print()
     console.print(table)

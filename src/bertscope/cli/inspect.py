@@ -73,7 +73,7 @@ def inspect(
 
     def write() -> None:
         ids = {step.id for step in so_far[-1].steps}
-        build_report(shelf, page, title=f"{so_far[-1].model} on {so_far[-1].data}", only=ids, private=private)
+        build_report(shelf, page, title=so_far[-1].about, only=ids, private=private)
 
     growing = GrowingReport(write)
 
@@ -112,7 +112,7 @@ def _print(found: Inspection, json: bool) -> None:
     from rich.padding import Padding
 
     console = Console()
-    console.print(f"{found.model} on {found.data}", style="bold")
+    console.print(found.about, style="bold")
     for heading, text in found.told():
         console.print(heading, style="bold cyan")
         console.print(Padding(text, (0, 0, 0, 2)))

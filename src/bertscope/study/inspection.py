@@ -114,8 +114,14 @@ class Inspection:
             found += question.consequences(result) if question else []
         return ranked(found)
 
+    @property
+    def about(self) -> str:
+        """The model and the data; once, where the model is called after that data already."""
+        on = f" on {self.data}"
+        return f"{self.model.removesuffix(on)}{on}"
+
     def __repr__(self) -> str:
-        lines = [f"{self.model} on {self.data}", *(f"{heading}\n  {text}" for heading, text in self.told())]
+        lines = [self.about, *(f"{heading}\n  {text}" for heading, text in self.told())]
         return "\n".join([*lines, *self.notes()])
 
     def told(self) -> list[tuple[str, str]]:

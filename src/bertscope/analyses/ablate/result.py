@@ -272,8 +272,9 @@ def sentence(result: Result) -> Statement | None:
     if (heads["told_by"] == "loss").all():
         rise = extreme(column(heads, "loss_rise", "loss_low", "loss_high"), max, heads["loss_certain"].tolist())
         of = {number.of["measure"]: number.value for number in result.numbers(key="reliability", kind="head")}
+        most = f"at most {sure(rise, decimals)}" if decimals(rise.value) != decimals(0) else "less than 0.001"
         told = (
-            f"raises the loss by at most {sure(rise, decimals)} ({_place(heads, heads['loss_rise'].argmax())}) and "
+            f"raises the loss by {most} ({_place(heads, heads['loss_rise'].argmax())}) and "
             f"{told}; the loss comes first, since the score ranks the heads with a reliability of {of['metric']:.2f} "
             f"only, the loss with {of['loss']:.2f}"
         )

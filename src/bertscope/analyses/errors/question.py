@@ -143,7 +143,7 @@ errors = Question(
     "the Foundations of Noise-free Selective Classification",
     printed={
         "confident_mistakes": ("row", "text", "gold", "predicted", "p"),
-        "slices": ("slice", "n", "inside", "outside", "p_adjusted"),
+        "slices": ("slice", "by", "n", "inside", "outside", "p_adjusted"),
     },
     row_card=(
         RowFact("rows", "text", "text", shown="text", beside={"pair": "second text"}),
