@@ -1983,6 +1983,7 @@ def pretrain(
     cased: bool = False,
     positions: int = 512,
     length: int = 128,
+    short_share: float = 0.25,
     long_share: float = 0.1,
     masking: Literal['words', 'pieces'] = 'words',
     mask_rate: float = 0.15,
@@ -2023,8 +2024,9 @@ def pretrain(
         vocabulary: Pieces of the vocabulary that is learnt from the text; by default 8,192 under 256 units, 16,384 under 512, else 30,000, or as many as the text gives.
         cased: Tell capitals from small letters, and keep accents; otherwise both are taken off, as BERT's uncased ones do.
         positions: The longest text that the model will read, in tokens.
-        length: Tokens of a row in training, but for the last share of it.
-        long_share: The last share of the budget has rows of as many tokens as there are positions.
+        length: Tokens of most rows.
+        short_share: The share of the steps whose rows have a quarter as many tokens, and begin with a sentence, as do the short texts that a model is asked about later.
+        long_share: The share of the steps whose rows have as many tokens as there are positions, so that all of these are learnt.
         masking: words: all pieces of a masked word are masked; pieces: each for itself.
         mask_rate: The share of a row's pieces that is masked.
         next_sentence: Also learn whether the second part of a row follows the first, or is from elsewhere (as BERT; RoBERTa has it not).

@@ -7,9 +7,10 @@ import pytest
 
 from bertscope.training.budget import Budget, Spent, kept_shares
 from bertscope.training.loop import History
+from bertscope.training.mixed_rows import MixedRows
 from bertscope.training.row_order import RowOrder
 
-SHORT, LONG = RowOrder(10_000, 16, 2, 8, 0), RowOrder(10_000, 64, 2, 2, 0)
+USUAL, LONG = RowOrder(10_000, 16, 2, 8, 0), RowOrder(10_000, 64, 2, 2, 0)
 
 
 class Clock:
@@ -21,8 +22,8 @@ class Clock:
 
 
 def course(spent: Spent, clock: Clock, **given) -> Budget:
-    how = {"long_share": 0.1, "highest": 1.0, "warmup": 0.1, "kept": kept_shares(5, "log")} | given
-    return Budget(spent, [SHORT, LONG], clock=clock, **how)
+    how = {"highest": 1.0, "warmup": 0.1, "kept": kept_shares(5, "log")} | given
+    return Budget(spent, MixedRows([USUAL, LONG], [0.9, 0.1]), clock=clock, **how)
 
 
 def run(budget: Budget, clock: Clock, seconds_of, between: float = 0.0, look: bool = True):
@@ -52,14 +53,15 @@ def test_a_budget_of_steps_is_kept_to_the_step():
     rates, lengths, history, starts = run(budget, clock, lambda step: 0.1)
     share = (np.arange(1000) + 0.5) / 1000
     assert rates == pytest.approx(np.where(share < 0.1, share / 0.1, (1 - share) / 0.9))
-    assert (lengths[:900] == 16).all() and (lengths[900:] == 64).all()
+    assert (lengths.reshape(-1, 100) == 64).sum(1).tolist() == [10] * 10, "long ones all along"
     kept = [row["step"] for number, row in enumerate(history.epochs) if budget.is_kept(number)]
     assert kept == [0, 1, 10, 100, 1000]
     last = history.epochs[-1]
-    assert (last["step"], last["length"], last["seconds"]) == (1000, 64, pytest.approx(100))
-    # Rows go on from stretch to stretch; those of the long ones begin at their own first.
-    assert all(np.array_equal(starts[step], SHORT.rows(step)) for step in range(900))
-    assert all(np.array_equal(starts[900 + step], LONG.rows(step)) for step in range(100))
+    assert (last["step"], last["seconds"]) == (1000, pytest.approx(100))
+    # Rows of each length go on from stretch to stretch.
+    for order, count in ((USUAL, 900), (LONG, 100)):
+        mine = [rows for rows, length in zip(starts, lengths, strict=True) if length == order.length]
+        assert len(mine) == count and all(np.array_equal(mine[step], order.rows(step)) for step in range(count))
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7, 30])
@@ -81,13 +83,12 @@ def test_a_few_steps_are_so_many(steps):
 def test_a_budget_of_minutes_ends_in_time_with_a_rate_of_0(seconds_of):
     clock = Clock()
     budget = course(Spent(minutes=3), clock)
-    rates, lengths, history, _ = run(budget, clock, seconds_of, between=0.3, look=False)
+    rates, _, history, _ = run(budget, clock, seconds_of, between=0.3, look=False)
     assert clock.now - 1000 == pytest.approx(180, rel=0.02)
     assert rates[-1] < 0.01 and rates.max() > 0.95
     top = int(rates.argmax())
     assert (np.diff(rates[: top + 1]) > 0).all() and (np.diff(rates[top:]) < 0).all(), "up, then down, without a jump"
     assert np.abs(np.diff(rates[top:])).max() < 0.02
-    assert (lengths == 64).mean() == pytest.approx(0.1, abs=0.02), "shares are of steps, as in a budget of steps"
     assert sum(map(budget.is_kept, range(len(history.epochs)))) == 5
 
 

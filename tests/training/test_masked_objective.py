@@ -90,6 +90,23 @@ def test_a_second_part_follows_or_is_from_elsewhere(text):
     assert 70 < int(batch.follows.sum()) < 130
 
 
+@pytest.mark.parametrize("next_sentence", [False, True])
+def test_short_rows_have_one_part_that_begins_with_a_sentence(text, next_sentence):
+    made = objective(text, next_sentence=next_sentence, tokens=8 * 100, short=8)
+    tokenizer, starts = made.encoder.tokenizer, np.array([*np.arange(97) * 13, len(text.train) - 9, 3, 4])
+    batch, train = made.fixed_batch(starts, 100), text.train.tolist()
+    assert batch.ids.shape == (100, 8) and batch.segments is None and batch.follows is None
+    dot, moved = tokenizer.convert_tokens_to_ids("."), 0
+    for row, start in zip(batch.ids.tolist(), starts.tolist(), strict=True):
+        near = train[start : start + 8]
+        begins = start + near.index(dot) + 1 if dot in near else start
+        wanted = train[begins : begins + 6]
+        assert row[1:-1] == wanted + train[-1:] * (6 - len(wanted)), "behind the end there is the last piece"
+        moved += begins > start
+    assert moved > 50
+    assert made.score().secondary["short_bits_per_word"] != made.score().secondary["bits_per_word"]
+
+
 def test_scores_are_those_of_guesses_one_by_one(text):
     """Each masked place for itself, by the library's forward pass over the whole row."""
     made = objective(text)

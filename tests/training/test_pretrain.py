@@ -114,11 +114,11 @@ def test_a_second_part_is_read_as_the_first_where_none_was_learnt_from(tmp_path,
 
 @one_by_one
 def test_recorded_steps_are_those_one_by_one(text, monkeypatch):
-    config = replace(TINY, next_sentence=True, long_share=0.3)
+    config = replace(TINY, length=32, positions=64, next_sentence=True, short_share=0.3, long_share=0.3)
     plain = pretrain([text], config=config)
     recorder = capturing(monkeypatch, Again())
     again = pretrain([text], config=config)
-    assert recorder.recorded == 2, "one for each length"
+    assert recorder.recorded == 3, "one for each length"
     assert curve(again.result)["loss"].iloc[1:].to_numpy() == pytest.approx(
         curve(plain.result)["loss"].iloc[1:].to_numpy(), rel=2e-3
     )
@@ -165,6 +165,7 @@ def test_what_cant_be_learnt_from_is_refused(tmp_path, text):
         ({"length": 64}, "rows can't be longer"), ({"mask_rate": 1.0}, "mask-rate is 1.0"),
         ({"minutes": 2.0}, "give one of them"), ({"steps": None, "minutes": 0.0}, "minutes is 0.0"),
         ({"checkpoints": 1}, "checkpoints is 1"), ({"long_share": 1.0}, "long-share is 1.0"),
+        ({"long_share": 0.8}, "short-share is 0.25 and long-share 0.8; together"),
     ],
 )  # fmt: skip
 def test_settings_that_cant_be_are_refused(settings, said):

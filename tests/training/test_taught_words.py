@@ -14,7 +14,9 @@ from bertscope.data.documents import open_documents
 from bertscope.models.load import load
 from bertscope.models.new_vocabulary import learn_vocabulary
 from bertscope.training import taught_words as module
+from bertscope.training.masked_objective import MaskedWords
 from bertscope.training.packed_text import PackedText, packed_text
+from bertscope.training.pretrain.measure import _drawn
 from bertscope.training.pretrain.question import PretrainConfig, pretrain
 from bertscope.training.retold import Retold
 from bertscope.training.text_rows import TextRows
@@ -108,11 +110,11 @@ def test_of_more_directions_the_main_ones_are_kept(text, teacher, tmp_path, monk
     assert torch.allclose(few.vectors, whole.vectors[:, :3], atol=1e-3), "and they are the same ones, told in order"
 
 
-@pytest.mark.parametrize("next_sentence", [False, True])
-def test_a_row_is_told_of_its_own_words(text, teacher, tmp_path, next_sentence):
+@pytest.mark.parametrize(("next_sentence", "usual"), [(False, 32), (True, 32), (True, 64)])
+def test_a_row_is_told_of_its_own_words(text, teacher, tmp_path, next_sentence, usual):
     """Wherever its parts are from: all pieces of a word have its number, which says the word."""
     told = module.taught_words(text, teacher, tmp_path, torch.device(DEVICE))
-    rows = TextRows(text.tokenizer, next_sentence, 0).of(text.train, np.arange(40) * 29, 32, told.train)
+    rows = TextRows(text.tokenizer, next_sentence, usual, 0).of(text.train, np.arange(40) * 29, 32, told.train)
     first = {number: int(piece) for number, piece in reversed(list(zip(told.train, text.train, strict=True)))}
     inside = rows.ids[:, 1:-1].flatten().tolist(), rows.words[:, 1:-1].flatten().tolist()
     begins = Retold(text.tokenizer, teacher.tokenizer).begins(rows.ids.flatten().numpy())
@@ -134,6 +136,26 @@ def test_a_pupil_learns_what_the_teacher_says(path, teacher):
     assert -0.5 < curve.iloc[0] <= 0, "it begins by saying 0, the mean of all that is learnt from"
     assert 0.7 < taught["taught"].value == curve.iloc[-1] < 0.97
     assert "taught" not in {number.key for number in pretrain([path], config=TINY).result.headline}
+
+
+def test_the_size_of_the_states_is_nothing_to_the_teacher(text, teacher, tmp_path):
+    """It once was, and the pupil's last states shrank to a tenth of what fine-tuning needs."""
+    told = module.taught_words(text, teacher, tmp_path, torch.device(DEVICE))
+    encoder = _drawn(TINY.settled(len(text.train)), text, "text")
+    made = MaskedWords(
+        encoder, text, batch_tokens=256, rate=0.2, whole_words=True, next_sentence=False, dropout=0.0, half=False,
+        compiled=False, length=16, seed=0, fingerprint="", taught=told, teacher_weight=1.0,
+    )  # fmt: skip
+    with torch.no_grad():
+        encoder.model.pupil.weight.normal_()
+    states = torch.randn(2, 16, 32, device=DEVICE)
+    sizes = torch.tensor(1.0, device=DEVICE, requires_grad=True)
+    made._said(sizes * states).square().sum().backward()
+    assert sizes.grad.abs() < 1e-4 * made._said(states).square().sum()
+    said = made._said(states.repeat(200, 1, 1) + torch.randn(400, 16, 32, device=DEVICE))
+    assert said.square().sum(-1).mean().item() == pytest.approx(32, rel=0.2), (
+        "weights of size 1 say 1 of each direction"
+    )
 
 
 def test_a_teacher_that_counts_for_nothing_changes_nothing(path, teacher):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from bertscope.training.course import Stretch, warmed_up
-from bertscope.training.row_order import RowOrder
+from bertscope.training.mixed_rows import MixedRows
 
 if TYPE_CHECKING:
     from bertscope.training.history import History
@@ -36,40 +36,36 @@ class Spent:
 
 
 class Budget:
-    """Rows of a packed text until steps or minutes are spent: short ones first, and long ones for the last share."""
+    """Rows of a packed text until steps or minutes are spent."""
 
     def __init__(
         self,
         spent: Spent,
-        orders: Sequence[RowOrder],
+        rows: MixedRows,
         *,
-        long_share: float,
         highest: float,
         warmup: float,
         kept: Sequence[float],
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         """
-        orders    of the short rows, and of the long ones where there are any
         highest   learning rate
         kept      shares of the budget after which a checkpoint is kept
         """
         self.total, self._seconds = spent.steps, 60 * (spent.minutes or 0)
-        self._orders, self._long_from = orders, 1 - long_share if len(orders) > 1 else 1.0
-        self._highest, self._warmup, self._clock = highest, warmup, clock
+        self._rows, self._highest, self._warmup, self._clock = rows, highest, warmup, clock
         ends = {place / POINTS for place in range(1, POINTS + 1)} | {share for share in kept if share > 0}
-        self.ends = sorted(ends | ({self._long_from} - {0.0}))
+        self.ends = sorted(ends)
         if spent.steps is not None:  # no stretch is without a step
             whole = {max(1, round(share * spent.steps)) for share in self.ends}
             self.ends = [step / spent.steps for step in sorted(whole)]
         self._kept = {self._nearest(share) if share else 0.0 for share in kept}
-        self._long_from = self._nearest(self._long_from) if self._long_from else 0.0
         self._began: float | None = None
         self._before = (0, 0.0)  # steps, and seconds in them, when the last stretch but one ended
 
     @property
     def largest(self) -> tuple[int, int]:
-        return max(((one.rows_per_step, one.length) for one in self._orders), key=lambda one: one[0] * one[1] ** 2)
+        return self._rows.largest
 
     def goes_on(self, history: History) -> bool:
         return len(history.epochs) <= len(self.ends)
@@ -83,23 +79,21 @@ class Budget:
 
     def stretch(self, number: int, history: History, generator: np.random.Generator) -> Stretch:
         done, began = self.steps_done(history), self._share_at(number - 1)
-        end, order = self._share_at(number), self._order(began)
+        end = self._share_at(number)
         count = self._steps_until(end, number, history)
         self._before = (done, history.seconds)
-        before = max((int(row["step"]) for row in history.epochs if row["length"] != order.length), default=0)
-        self._stretch = (done + count, order.length)
+        self._done = done + count
 
         def rate(place: int) -> float:
             """At the middle of the step: neither the first step's nor the last one's is 0."""
             return self._highest * warmed_up(began + (end - began) * (place + 0.5) / count, self._warmup)
 
-        return Stretch(done, count, lambda place: [order.rows(done + place - before)], rate)
+        return Stretch(done, count, lambda place: [self._rows.rows(done + place)], rate)
 
     def facts(self, history: History) -> dict[str, float]:
         if not history.epochs:
-            return {"step": 0, "length": self._order(0.0).length, "seconds": 0.0}
-        step, length = self._stretch
-        return {"step": step, "length": length, "seconds": self._elapsed(history)}
+            return {"step": 0, "seconds": 0.0}
+        return {"step": self._done, "seconds": self._elapsed(history)}
 
     def time_left(self) -> dict[str, str]:
         if not self._seconds or self._began is None:
@@ -132,9 +126,6 @@ class Budget:
 
     def _nearest(self, share: float) -> float:
         return min(self.ends, key=lambda end: abs(end - share))
-
-    def _order(self, share: float) -> RowOrder:
-        return self._orders[-1] if share >= self._long_from else self._orders[0]
 
 
 def kept_shares(count: int, spacing: Literal["none", "log", "even"]) -> list[float]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, layer_norm
 
 from bertscope.core.errors import UserError
 from bertscope.core.intervals import bootstrap_interval
@@ -67,6 +67,7 @@ class MaskedWords:
         length: int,
         seed: int,
         fingerprint: str,
+        short: int | None = None,
         taught: TaughtWords | None = None,
         teacher_weight: float = 0.0,
     ) -> None:
@@ -75,11 +76,12 @@ class MaskedWords:
         half      whether weights are kept in half precision
         compiled  whether the layers are compiled, on a GPU
         length    tokens of the rows that are scored
+        short     tokens of short ones, which are scored beside them
         taught    what a teacher makes of each word, and what that counts for beside the loss of a masked piece
         """
         self.encoder, self.fingerprint = encoder, fingerprint
         self._text, self._tokens, self._rate, self._half = text, batch_tokens, rate, half
-        self._next_sentence, self._rows = next_sentence, TextRows(encoder.tokenizer, next_sentence, seed)
+        self._next_sentence, self._rows = next_sentence, TextRows(encoder.tokenizer, next_sentence, length, seed)
         self._taught, self._teacher_weight = taught, teacher_weight
         if taught is not None:
             _add_pupil(encoder.model, taught.vectors.shape[1])
@@ -89,6 +91,7 @@ class MaskedWords:
         there, goes_on = (torch.from_numpy(one).to(encoder.device) for one in (special, continues & whole_words))
         self._pieces = Pieces(there, goes_on, tokenizer.mask_token_id, int(np.flatnonzero(~special)[0]))
         self._held_out = self._prepared(length, continues)
+        self._short = self._prepared(short, continues) if short else []
         right = np.concatenate([one.right[one.weight > 0] for _, one in self._held_out])
         self.chance, self.guessed = float(np.bincount(right).max() / len(right)), len(right)
         for module in _dropouts(encoder.model):
@@ -132,7 +135,10 @@ class MaskedWords:
         return self._taught.vectors[batch.words].float(), (~self._pieces.special[batch.ids]).float()
 
     def _said(self, states: Tensor) -> Tensor:
-        return self.encoder.model.pupil(states).float()
+        """Of states of one size: were the map to see theirs, they would shrink until the optimiser's steps suit the
+        map, and what is fine-tuned from them would hardly move. What it says is as small as what the teacher says."""
+        said = self.encoder.model.pupil(layer_norm(states, states.shape[-1:]))
+        return said.float() / math.sqrt(said.shape[-1])
 
     def size(self, batch: RowsOfText) -> float:
         return float(len(batch.rows))
@@ -140,29 +146,37 @@ class MaskedWords:
     def score(self) -> Scores:
         """How many masked pieces of held-out text are guessed; beside it what the guesses cost, in nats for a piece
         and in bits for a word."""
-        moments, known, learnt = [], [], []
+        moments, short, known, learnt = [], [], [], []
         with torch.no_grad(), evaluating([self.encoder]), self._as_written():
             for rows, chosen in self._held_out:
-                batch = rows.to(self.encoder.device)
-                there = replace(chosen, **{one.name: getattr(chosen, one.name).to(self.encoder.device)
-                                           for one in fields(chosen)})  # fmt: skip
-                guess = self._guess(batch, there)
-                hits = guess.logits.argmax(1).view_as(there.right) == there.right
-                told = (hits * there.weight, there.weight, guess.losses * there.weight, there.begins)
-                moments.append(torch.stack([one.double().sum(1) for one in told], 1).cpu().numpy())
+                batch, guess, sums = self._scored(rows, chosen)
+                moments.append(sums)
                 if guess.follows is not None and batch.follows is not None:
                     known.append(guess.follows.argmax(1).eq(batch.follows).double().cpu().numpy())
                 if self._taught is not None:
                     learnt.append(self._explaining(batch, guess.states))
+            short = [self._scored(rows, chosen)[2] for rows, chosen in self._short]
         sums = np.concatenate(moments)
-        right, pieces, nats, words = sums.sum(0)
+        right, pieces, nats, _ = sums.sum(0)
         low, high = bootstrap_interval(lambda means: means[..., 0] / means[..., 1], sums)
-        beside = {"held_out_loss": nats / pieces, "bits_per_word": nats / math.log(2) / words}
+        beside = {"held_out_loss": nats / pieces, "bits_per_word": _bits(sums)}
+        if short:
+            beside["short_bits_per_word"] = _bits(np.concatenate(short))
         if known:
             beside["next_sentence"] = float(np.concatenate(known).mean())
         if learnt and self._taught is not None:
             beside["taught"] = self._taught.kept * _explained(np.sum(learnt, 0))
         return Scores("accuracy", right / pieces, low, high, int(pieces), self.chance, beside)
+
+    def _scored(self, rows: RowsOfText, chosen: Masked) -> tuple[RowsOfText, _Guess, np.ndarray]:
+        """These rows, what is guessed of them, and [row, 4]: pieces that are right, pieces, their nats, and words."""
+        device = self.encoder.device
+        batch = rows.to(device)
+        there = replace(chosen, **{one.name: getattr(chosen, one.name).to(device) for one in fields(chosen)})
+        guess = self._guess(batch, there)
+        hits = guess.logits.argmax(1).view_as(there.right) == there.right
+        told = (hits * there.weight, there.weight, guess.losses * there.weight, there.begins)
+        return batch, guess, torch.stack([one.double().sum(1) for one in told], 1).cpu().numpy()
 
     def _explaining(self, batch: RowsOfText, states: Tensor) -> np.ndarray:
         """What `_explained` needs, added up over these rows' words."""
@@ -247,6 +261,12 @@ def refuse_short_text(held_out: np.ndarray, length: int, *, next_sentence: bool)
             "text, or a higher --held-out"
         )
     return there
+
+
+def _bits(sums: np.ndarray) -> float:
+    """For a word, of [row, 4]."""
+    _, _, nats, words = sums.sum(0)
+    return float(nats / math.log(2) / words)
 
 
 def _explained(sums: np.ndarray) -> float:

@@ -1,4 +1,5 @@
-"""Full rows of a packed text, of one part or of two, made without a loop over rows."""
+"""Full rows of a packed text, of one part or of two, made without a loop over rows. Short ones begin with a
+sentence."""
 
 from __future__ import annotations
 
@@ -33,12 +34,13 @@ class RowsOfText:
 
 
 class TextRows:
-    def __init__(self, tokenizer: Any, next_sentence: bool, seed: int) -> None:
+    def __init__(self, tokenizer: Any, next_sentence: bool, usual: int, seed: int) -> None:
         """
         next_sentence   whether rows have a second part, which follows the first in the text, or doesn't
+        usual           tokens: shorter rows have one part, as most short texts, which begins with a sentence
         seed            of where parts end and which belong together
         """
-        self._tokenizer, self._next_sentence, self._seed = tokenizer, next_sentence, seed
+        self._tokenizer, self._next_sentence, self._usual, self._seed = tokenizer, next_sentence, usual, seed
         self._ends = ends_a_sentence(tokenizer)
 
     def of(self, text: np.ndarray, starts: np.ndarray, length: int, words: np.ndarray | None = None) -> RowsOfText:
@@ -47,17 +49,25 @@ class TextRows:
         ids = np.full((len(starts), length), self._tokenizer.sep_token_id, np.int64)
         ids[:, 0] = self._tokenizer.cls_token_id
         segments = follows = told = None
-        if self._next_sentence:
+        if length < self._usual:
+            starts = self._at_sentences(text, starts, length)
+        if self._next_sentence and length >= self._usual:
             where, between, segments, follows = self._with_second_parts(text, starts, length)
             ids[:, 1:-1] = np.where(between, self._tokenizer.sep_token_id, text[where])
         else:
-            where = starts[:, None] + np.arange(length - 2)
+            where = np.minimum(starts[:, None] + np.arange(length - 2), len(text) - 1)
             ids[:, 1:-1] = text[where]
         if words is not None:
             told = np.zeros_like(ids)
             told[:, 1:-1] = words[where]
         others = (None if one is None else torch.from_numpy(one) for one in (segments, follows, told))
         return RowsOfText(starts, torch.from_numpy(ids), *others)
+
+    def _at_sentences(self, text: np.ndarray, starts: np.ndarray, length: int) -> np.ndarray:
+        """Where the next sentence begins, if one does within a row's length."""
+        near = np.minimum(starts[:, None] + np.arange(length), len(text) - 1)
+        ends = self._ends[text[near]]
+        return np.where(ends.any(1), near[np.arange(len(near)), ends.argmax(1)] + 1, starts)
 
     def _with_second_parts(
         self, text: np.ndarray, starts: np.ndarray, length: int

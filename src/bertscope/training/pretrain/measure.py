@@ -31,6 +31,7 @@ from bertscope.training.history import History, Trained
 from bertscope.training.keeping import as_checkpoint
 from bertscope.training.loop import train
 from bertscope.training.masked_objective import MaskedWords, refuse_short_text
+from bertscope.training.mixed_rows import MixedRows
 from bertscope.training.packed_text import PackedText, packed_text
 from bertscope.training.pretrain.question import USUAL_WEIGHT, PretrainConfig, pretrain
 from bertscope.training.pretrain.result import pretrain_result
@@ -63,11 +64,11 @@ def measure(
         settled = config.settled(len(text.train))
         name = ", ".join(one.name for one in texts)
         encoder = _drawn(settled, text, name, teacher)
-        orders = _orders(settled, text)
+        rows = MixedRows(_orders(settled, text), list(settled.lengths.values()))
         spent = Spent(settled.steps, settled.minutes)
         course = Budget(
-            spent, orders, long_share=settled.long_share, highest=settled.learning_rate or 0,
-            warmup=settled.warmup or 0, kept=kept_shares(settled.checkpoints, settled.keep),
+            spent, rows, highest=settled.learning_rate or 0, warmup=settled.warmup or 0,
+            kept=kept_shares(settled.checkpoints, settled.keep),
         )  # fmt: skip
         refuse_short_text(text.held_out, settled.length, next_sentence=settled.next_sentence)
         taught = taught_words(text, teacher, folder.parent, encoder.device) if teacher else None
@@ -176,7 +177,7 @@ def _objective(
     return MaskedWords(
         encoder, text, batch_tokens=config.batch_tokens, rate=config.mask_rate,
         whole_words=config.masking == "words", next_sentence=config.next_sentence, dropout=config.dropout,
-        half=config.half, compiled=config.compiled, length=config.length, seed=config.seed,
+        half=config.half, compiled=config.compiled, length=config.length, short=config.short, seed=config.seed,
         fingerprint=digest_text(canonical_json([text.digest, settings])), taught=taught,
         teacher_weight=config.teacher_weight,
     )  # fmt: skip

@@ -16,6 +16,7 @@ _VOCABULARIES = {256: 8192, 512: 16_384, math.inf: 30_000}
 _HIGHEST, _WARMED = 0.3, 300  # learning rate times units; steps of warm-up that deep models need
 _LEAST_BATCH, _MOST_BATCH, _STEPS_A_PASS = 4096, 131_072, 200
 _PASSES = 10
+_LEAST_ROW = 8  # tokens
 USUAL_WEIGHT = 5.0
 """Of a teacher."""
 
@@ -38,9 +39,13 @@ class PretrainConfig:
     positions: int = 512
     """The longest text that the model will read, in tokens."""
     length: int = 128
-    """Tokens of a row in training, but for the last share of it."""
+    """Tokens of most rows."""
+    short_share: float = 0.25
+    """The share of the steps whose rows have a quarter as many tokens, and begin with a sentence, as do the short
+    texts that a model is asked about later."""
     long_share: float = 0.1
-    """The last share of the budget has rows of as many tokens as there are positions."""
+    """The share of the steps whose rows have as many tokens as there are positions, so that all of these are
+    learnt."""
     masking: Literal["words", "pieces"] = "words"
     """words: all pieces of a masked word are masked; pieces: each for itself."""
     mask_rate: float = 0.15
@@ -91,11 +96,15 @@ class PretrainConfig:
         for name in ("mask_rate", "held_out"):
             if not 0 < (value := getattr(self, name)) < 1:
                 raise UserError(f"{name.replace('_', '-')} is {value}; it must be above 0 and under 1")
-        for name in ("long_share", "warmup", "dropout"):
+        for name in ("short_share", "long_share", "warmup", "dropout"):
             if (value := getattr(self, name)) is not None and not 0 <= value < 1:
                 raise UserError(f"{name.replace('_', '-')} is {value}; it must be from 0 to under 1")
         if self.minutes is not None and (self.steps is not None or not 0 < self.minutes < math.inf):
             raise UserError(f"minutes is {self.minutes} and steps is {self.steps}; give one of them, above 0")
+        if self.short_share + self.long_share >= 1:
+            raise UserError(
+                f"short-share is {self.short_share} and long-share {self.long_share}; together they must be under 1"
+            )
         if self.length > self.positions:
             raise UserError(f"length is {self.length}, positions {self.positions}; rows can't be longer than that")
         if self.units % self.n_heads:
@@ -116,9 +125,16 @@ class PretrainConfig:
         return next(size for below, size in _VOCABULARIES.items() if self.units < below)
 
     @property
-    def lengths(self) -> list[int]:
-        """Of the rows: short ones first, long ones for the last share, if that is another length."""
-        return sorted({self.length, self.positions}) if self.long_share else [self.length]
+    def short(self) -> int | None:
+        """Tokens of short rows, if there are any: of usual rows that are short themselves there are none."""
+        return self.length // 4 if self.short_share and self.length >= 4 * _LEAST_ROW else None
+
+    @property
+    def lengths(self) -> dict[int, float]:
+        """Of the rows, and which share of the steps has them."""
+        shares = {self.short: self.short_share} if self.short else {}
+        shares |= {self.positions: self.long_share} if self.long_share and self.positions > self.length else {}
+        return {self.length: 1 - sum(shares.values())} | shares
 
     @property
     def _even_tokens(self) -> int:
@@ -162,7 +178,7 @@ pretrain = Question(
     config=PretrainConfig,
     inputs={"texts": Input("documents", many=True)},
     optional={"teacher": Input("model", flag="A larger encoder whose last states of each word are learnt, too.")},
-    version=2,
+    version=3,
     main="accuracy",
     better="higher",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
@@ -173,6 +189,7 @@ pretrain = Question(
         "chance": "always the most frequent piece",
         "held_out_loss": "loss on held-out text",
         "bits_per_word": "bits for a masked word of held-out text",
+        "short_bits_per_word": "the same in short rows, which begin with a sentence",
         "next_sentence": "whether a second part follows, held-out text",
         "taught": "variance of the teacher's states that is explained, held-out text",
     },
@@ -180,7 +197,6 @@ pretrain = Question(
         "curve": {
             "loss": "mean loss of the steps since the point before, on the text that is learnt from",
             "accuracy": "share of the masked pieces of held-out text that are guessed, whole words at 15%",
-            "length": "tokens of a row in the steps before this point",
             "seconds": "since the first step, scoring and keeping included",
         }
     },

@@ -25,10 +25,11 @@ def pretrain_result(
     assert config.batch_tokens
     rows = pd.DataFrame(history.epochs).rename(columns={"score": "accuracy"}).drop(columns="epoch")
     rows["tokens"] = rows["step"] * config.batch_tokens
-    first = ["step", "tokens", "seconds", "length", "loss", "accuracy", "low", "high"]
+    first = ["step", "tokens", "seconds", "loss", "accuracy", "low", "high"]
     curve = rows[[*first, *(column for column in rows if column not in first)]]
     last, tokens = curve.iloc[-1], int(curve["tokens"].iloc[-1])
-    beside = [key for key in ("held_out_loss", "bits_per_word", "next_sentence", "taught") if key in curve]
+    told = ("held_out_loss", "bits_per_word", "short_bits_per_word", "next_sentence", "taught")
+    beside = [key for key in told if key in curve]
     return pretrain.result(
         tables={"curve": curve, "steps": pd.DataFrame(history.steps, columns=["step", "loss"])},
         headline=[
