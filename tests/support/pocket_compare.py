@@ -4,6 +4,8 @@
     pocket_compare.py score NEW/model --data ../shared/data --out new.json --seeds 5
     pocket_compare.py table old.json new.json
 
+The first pocket's scores are in tests/fixtures/first_pocket_scores.json (H200, 2026-11-18, torch 2.11).
+
 `score` writes each score as it is known, and a second call does what is missing; `--workers` are processes that share
 the work. A fine-tuning is the recipe `pocket` (4 epochs, 3e-4) on at most 10,000 rows (of SST-2; the others have
 fewer); UUAS is a structural

@@ -7,12 +7,13 @@ copies to $OUT what wasn't fetched yet: the small files, and up to four files of
 the last ones first.
 
     here     pocket_run.py pack FOLDER TEXT ...          vocabulary and text, as FOLDER/part-1 to part-3
-    1, 2     pocket_run.py bring carry                   (carry has parts, 26 MB each, and the teacher's folder)
-    3        pocket_run.py start; pocket_run.py wait; pocket_run.py collect   (the model, and three checkpoints)
-    4, 5     pocket_run.py collect                       (four more each)
-    6        pocket_compare.py score /tmp/pocket-run/model ...
+    1        pocket_run.py bring carry/one               (a part of 25 MB, and the teacher's folder)
+    2        pocket_run.py bring carry/two; pocket_run.py start; pocket_run.py wait; pocket_run.py collect
+    3        pocket_run.py wait; pocket_run.py collect   (the model, and three checkpoints)
+    4        pocket_compare.py score /tmp/pocket-run/model ...; pocket_run.py collect   (four more)
 
-All of a training is in one call, since a machine that nobody calls for half a minute is gone with all that is on it.
+A machine that nobody calls for half a minute is gone with all that is on it. So these calls are sent together, each
+of which does nothing where the one before failed (`test -e /tmp/pocket-run/pid`).
 
 A training that has learnt nothing after an eighth of its time, or whose loss isn't finite, is begun again with half
 the learning rate and the minutes that are left, twice at most.
@@ -41,8 +42,9 @@ PLACE = Path(os.environ.get("POCKET_RUN", "/tmp/pocket-run"))
 MODEL = PLACE / "model"
 RECIPE: dict[str, Any] = {
     "layers": 12, "heads": 12, "units": 192, "vocabulary": 12_288, "positions": 512, "length": 128,
-    "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 2e-3, "warmup": 0.05, "mask_rate": 0.2,
-    "next_sentence": True, "dropout": 0.0, "compiled": True, "keep": "log", "checkpoints": 12, "half": True,
+    "short_share": 0.25, "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 2e-3, "warmup": 0.05,
+    "mask_rate": 0.2, "next_sentence": True, "dropout": 0.0, "compiled": True, "keep": "log",
+    "checkpoints": 12, "half": True,
 }  # fmt: skip
 RECIPE |= json.loads(os.environ.get("POCKET_RECIPE", "{}"))  # a rehearsal's
 PARTS, TOGETHER = 3, 4
@@ -149,8 +151,10 @@ def start(minutes: float) -> None:
         raise SystemExit(f"{', '.join(missing)} weren't brought: nothing is begun")
     with (PLACE / "log").open("w") as log:
         words = [sys.executable, str(PLACE / "tree/tests/support/pocket_run.py"), "train", "--minutes", str(minutes)]
+        # The log also has why a compiled layer is compiled anew: that breaks the recording of a step.
+        talking = os.environ | {"TORCH_LOGS": "recompiles"}
         how = {"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL, "start_new_session": True, "cwd": PLACE}
-        (PLACE / "pid").write_text(str(subprocess.Popen(words, **how).pid))
+        (PLACE / "pid").write_text(str(subprocess.Popen(words, env=talking, **how).pid))
 
 
 def train(minutes: float) -> None:
@@ -257,7 +261,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("pack", "bring", "start", "train", "once", "status", "wait", "collect"))
     parser.add_argument("given", nargs="*")
-    parser.add_argument("--minutes", type=float, default=8.2)
+    parser.add_argument("--minutes", type=float, default=14.3)
     parser.add_argument("--rate", type=float, default=RECIPE["learning_rate"])
     parser.add_argument("--longest", type=float, default=560, help="wait: seconds")
     asked = parser.parse_args()
