@@ -25,7 +25,7 @@ def test_a_study_from_nothing_to_a_page_and_back(run, tmp_path):
     assert code == 0 and "8 steps: 8 waiting" in out
 
     code, _, err = run("study", "run", "mine.yaml")
-    assert code == 0 and "8 steps made, 0 were stored" in err
+    assert code == 0 and "8 steps made, 0 stored before" in err
     page = tmp_path / "mine-report.html"
     assert "<title>Two questions" in page.read_text(encoding="utf-8")
     assert '<section id="ledger"' in page.read_text(encoding="utf-8")
@@ -110,12 +110,12 @@ def test_a_step_that_fails_takes_only_its_own_along(run, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(classifier, "with_classifier", broken)
         code, _, err = run("study", "run", "mine.yaml")
-    assert code == 3 and "4 steps made, 0 were stored, 2 failed, 2 need what failed" in err
+    assert code == 3 and "4 steps made, 0 stored before, 2 failed, 2 need what failed" in err
     code, out, _ = run("study", "status", "mine.yaml")
     assert code == 0 and re.search(r"failed   finetune-.*init=random: .*no dice", out)
     assert "8 steps: 4 done, 2 failed, 2 waiting" in out
     code, _, err = run("study", "run", "mine.yaml")
-    assert code == 0 and "4 steps made, 4 were stored" in err
+    assert code == 0 and "4 steps made, 4 stored before" in err
     assert "8 steps: 8 done" in run("study", "status", "mine.yaml")[1]
 
 

@@ -110,7 +110,8 @@ def perform(
     there = [name for name, step in steps.items() if shelf.has(step)]
     if there and not is_page_of(out, there, read.title, about=read.about, private=private):
         page()
-    counts = f"{len(outcome.done)} steps made, {len(outcome.stored)} were stored"
+    made = len(outcome.done)
+    counts = f"{made} step{'s' * (made != 1)} made, {len(outcome.stored)} stored before"
     if outcome.failed:
         counts += f", {len(outcome.failed)} failed, {len(outcome.skipped)} need what failed"
     where = f"; open {out.resolve()}" if there else "; there is nothing to show yet"
