@@ -7,8 +7,7 @@ one of each.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +21,7 @@ import bertscope
 from bertscope.core.registry import QUESTIONS
 from bertscope.core.result import Result
 from browsing import NEEDS_CHROMIUM, browser, draw_all, visit  # noqa: F401
+from warm_commands import WarmCommands
 
 pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
@@ -84,14 +84,13 @@ class Desk:
     """The folder that the commands are run in."""
 
     folder: Path
+    commands: WarmCommands
 
     def run(self, *words: str) -> str:
         """What a command prints."""
-        done = subprocess.run(
-            [sys.executable, "-m", "bertscope", *words], cwd=self.folder, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        code, out, err = self.commands.run(*words, folder=self.folder)
+        assert code == 0, err
+        return out
 
     def ask(self, *words: str) -> Result:
         """What a question stored."""
@@ -115,11 +114,12 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory, _pocket) -> Desk:
+def desk(tmp_path_factory, _pocket) -> Iterator[Desk]:
     folder = tmp_path_factory.mktemp("desk")
     reviews(600, seed=0).to_csv(folder / "reviews.csv", index=False)
     foreign(folder / "theirs", _pocket.tokenizer)
-    return Desk(folder)
+    with WarmCommands(tmp_path_factory.mktemp("said")) as commands:
+        yield Desk(folder, commands)
 
 
 @pytest.fixture(scope="module")

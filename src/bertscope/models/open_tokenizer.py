@@ -95,7 +95,7 @@ def fitted(tokenizer: Any, model: Any, which: str) -> Any:
     if "input_ids" not in names:
         raise UserError(f"{which} gives no input_ids; take 'model_input_names' out of its tokenizer_config.json")
     if names != list(given):
-        tokenizer = copy.deepcopy(tokenizer)
+        tokenizer = copy.copy(tokenizer)
         tokenizer.model_input_names = names
     _refuse_foreign(tokenizer, model, which)
     return tokenizer
