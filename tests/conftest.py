@@ -33,6 +33,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.enable()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_wait_for_the_disk():
+    """Thousands of files are written here, and none has to outlive a power cut: of `fsync` it is left that the file
+    must be open. Processes that tests start have the real one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)
+        yield
+
+
 @pytest.fixture
 def texts() -> Examples:
     ids = tuple(str(row) for row in range(len(SENTENCES)))

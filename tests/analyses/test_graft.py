@@ -39,9 +39,8 @@ def otherwise(encoder, places, *, noise=None):
 
 
 @pytest.fixture(scope="module")
-def toy(_pocket):
-    made = task()
-    return made, learned(made, _pocket.tokenizer)
+def toy(toy_task, _toy_model):
+    return toy_task, _toy_model
 
 
 @pytest.fixture(scope="module")

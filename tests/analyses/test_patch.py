@@ -19,7 +19,7 @@ from bertscope.models.outputs.kinds import own_output
 from bertscope.models.taps import Tap, tapped
 from device import DEVICE
 from families import tiny_model
-from toy import _WORDS, learned, task
+from toy import _WORDS
 
 QUICK = {"repeats": 200, "permutations": 999}
 
@@ -36,8 +36,8 @@ def swapped(rows, seed=0, words=("good", "bad"), lengths=(5, 8)):
 
 
 @pytest.fixture(scope="module")
-def toy(_pocket):
-    return learned(task(), _pocket.tokenizer)
+def toy(_toy_model):
+    return _toy_model
 
 
 @pytest.fixture(scope="module")

@@ -27,9 +27,8 @@ QUICK = {"repeats": 200}
 
 
 @pytest.fixture(scope="module")
-def toy(_pocket):
-    made = task()
-    return made, learned(made, _pocket.tokenizer)
+def toy(toy_task, _toy_model):
+    return toy_task, _toy_model
 
 
 @pytest.fixture(scope="module")

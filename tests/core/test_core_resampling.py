@@ -7,7 +7,7 @@ import pytest
 
 from bertscope.core.hashing import hashed, hashed_texts, mixed, to_unit
 from bertscope.core.intervals import bootstrap_interval, interval
-from bertscope.core.resampling import Resampling, RunningMean, resampled_means
+from bertscope.core.resampling import Resampling, RunningMean, resampled_means, resamples
 
 N = 400
 
@@ -63,6 +63,15 @@ def test_examples_that_count_for_nothing_are_left_out(values):
     np.testing.assert_allclose(mean.value[:2], [values[:, 0].mean(), values[::2, 1].mean()], rtol=1e-12)
     assert np.isnan(mean.value[2]) and np.isnan(interval(mean.draws)[0][2])
     assert mean.count.tolist() == [N, N / 2, 0]
+
+
+def test_counts_that_are_kept_for_the_next_are_those_drawn_in_parts():
+    (kept,), (again,) = resamples(20, 300, 7), resamples(20, 300, 7)
+    parts = list(resamples(20, 300, 7, cells=2**17))
+    assert len(parts) > 1 and (np.concatenate(parts) == kept).all() and again is kept
+    assert (kept.sum(1) == 20).all() and not (kept == next(resamples(20, 300, 8))).all()
+    with pytest.raises(ValueError, match="read-only"):
+        kept += 1
 
 
 def test_weights_are_poisson():

@@ -43,8 +43,9 @@ def test_an_encoders_file_under_a_masked_lms_config_is_an_encoder(family, tmp_pa
     masked = encoder_only(tmp_path, family)
     encoder = load(tmp_path, tokenizer=pocket.tokenizer, device="cpu")
     assert encoder.task_head == "none" and type(encoder.model) is type(masked.base_model)
+    before = masked.base_model.state_dict()
     for name, held in encoder.model.state_dict().items():
-        assert torch.equal(held, masked.base_model.state_dict()[name]), name
+        assert torch.equal(held, before[name]), name
     (note,) = encoder.opening_notes
     assert type(masked).__name__ in note and "the encoder's alone" in note
     with pytest.raises(UserError, match="has no masked-lm on top"):

@@ -84,3 +84,13 @@ def test_the_same_of_a_copy_that_lies_elsewhere_is_the_same_model(tiny, tmp_path
     ]
     one, two = map(load, made)
     assert one.id == two.id and one.record != two.record and one.record.wherever() == two.record.wherever()
+
+
+def test_a_tokenizer_that_is_changed_is_another_whatever_was_known_of_it(tiny):
+    before = tiny.tokenizer_digest
+    tiny.tokenizer(["a text", "another"], padding=True, truncation=True, max_length=3)
+    assert tiny.tokenizer_digest == before == load(tiny.model, tokenizer=tiny.tokenizer).tokenizer_digest
+    tiny.tokenizer.model_max_length = 7
+    shorter = tiny.tokenizer_digest
+    tiny.tokenizer.add_tokens(["zyzzyva"])
+    assert len({before, shorter, tiny.tokenizer_digest}) == 3

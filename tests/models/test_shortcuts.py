@@ -11,7 +11,6 @@ from sklearn.metrics import r2_score
 from bertscope.models.new_task_head import with_random_weights
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.shortcuts import PENALTIES, Sums, _Waiting, fit_shortcuts, shortcut
-from toy import learned, task
 
 
 def data(n, seed, size=5):
@@ -64,9 +63,8 @@ def test_an_exact_map_is_found_and_states_that_never_change_say_the_mean():
 
 
 @pytest.fixture(scope="module")
-def toy(_pocket):
-    made = task()
-    return made, learned(made, _pocket.tokenizer)
+def toy(toy_task, _toy_model):
+    return toy_task, _toy_model
 
 
 def first_states(encoder, examples):

@@ -197,7 +197,10 @@ def started(tmp_path, sums):
     """A script whose two workers are at work, in a process group of its own."""
     pytest.importorskip("cyclopts")
     words = [sys.executable, str(script(tmp_path, LONG))]
-    parent = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    parent = subprocess.Popen(
+        words, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs in the background ignores it
+    )  # fmt: skip
     busy = (step(seconds=60.0), step(seconds=61.0))
     until(lambda: all(Store(tmp_path / "store").is_running(one) for one in busy))
     yield parent, children(parent.pid), Store(tmp_path / "store")

@@ -56,7 +56,7 @@ def imports(tree: ast.AST, *, typing: bool = True) -> Iterator[str]:
         elif not typing and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             for other in node.orelse:
                 yield from imports(other, typing=False)
-        else:
+        elif not isinstance(node, ast.expr):  # most of a tree, and no statement is within
             yield from imports(node, typing=typing)
 
 

@@ -114,7 +114,8 @@ def _words(embeddings: Any, tokenizer: Any) -> None:
     words = embeddings.word_embeddings.weight
     words.zero_()
     own = 0.1 * _LOUD * torch.randn(len(words), _SIZE - _JUNK.start, generator=generator)
-    good, bad = ([tokenizer.vocab[word] for word in side] for side in (GOOD, BAD))
+    vocab = tokenizer.vocab  # made anew whenever it is asked for
+    good, bad = ([vocab[word] for word in side] for side in (GOOD, BAD))
     own[bad] = own[good]
     words[:, _JUNK] = own - own.mean(1, keepdim=True)
     words[:, _STEADY : _STEADY + 2] = 5.6 * _BOTH

@@ -38,8 +38,9 @@ def planted(tokenizer, heads: Sequence[str] = HEADS) -> Encoder:
     model = BertForSequenceClassification(config).eval()
     kinds = dict.fromkeys(range(config.vocab_size), _KIND)
     kinds[tokenizer.sep_token_id] = _SEP
+    vocab = tokenizer.vocab  # made anew whenever it is asked for
     for first, words in ((_VERB, VERBS), (_NOUN, NOUNS)):
-        kinds |= {tokenizer.vocab[word]: first + number for number, word in enumerate(words)}
+        kinds |= {vocab[word]: first + number for number, word in enumerate(words)}
     embeddings, attention = model.bert.embeddings, model.bert.encoder.layer[0].attention.self
     mean = 3 / hidden
     spread = (mean - mean**2) ** 0.5

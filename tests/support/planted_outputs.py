@@ -51,8 +51,9 @@ def signed(tokenizer: Any, build: Callable[[BertConfig], Any], **config: Any) ->
     model = _quiet(tokenizer, build, **config)
     with torch.no_grad():
         words = model.base_model.embeddings.word_embeddings.weight
+        vocab = tokenizer.vocab  # made anew whenever it is asked for
         for sign, side in ((1.0, GOOD), (-1.0, BAD)):
-            places = [tokenizer.vocab[word] for word in side]
+            places = [vocab[word] for word in side]
             words[places, SAYS], words[places, FIRST] = sign, 2.0
         words[tokenizer.cls_token_id, OPENS] = 2.0
         speak(model, 0, 1, {SAYS: PASSED}, loud=20.0)  # of all tokens one says it
@@ -180,10 +181,11 @@ def _span_model(tokenizer: Any) -> Encoder:
     with torch.no_grad():
         words = model.bert.embeddings.word_embeddings.weight
         words[:, _ASKED], words[:, _OWN], words[:, _IS_ASKED] = 0, 0, 0
+        vocab = tokenizer.vocab
         for place, (asked, things) in enumerate(_KINDS.items()):
-            words[tokenizer.vocab[asked], _ASKED.start + place] = 3.0
-            words[tokenizer.vocab[asked], _IS_ASKED] = 3.0
-            words[[tokenizer.vocab[thing] for thing in things], _OWN.start + place] = 3.0
+            words[vocab[asked], _ASKED.start + place] = 3.0
+            words[vocab[asked], _IS_ASKED] = 3.0
+            words[[vocab[thing] for thing in things], _OWN.start + place] = 3.0
         head, attention = 1, model.bert.encoder.layer[0].attention.self
         for place in range(2):
             at = head * _SIZE // _HEADS + place

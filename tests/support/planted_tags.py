@@ -39,9 +39,10 @@ def planted(tokenizer, labels: tuple[str, ...] = LABELS) -> Encoder:
         words = model.bert.embeddings.word_embeddings.weight
         words[:, : _EMPTY + 1] = 0
         model.bert.embeddings.position_embeddings.weight.zero_()
+        vocab = tokenizer.vocab  # made anew whenever it is asked for
         for sign, side in ((1.0, _GOOD), (-1.0, _BAD)):
-            words[[tokenizer.vocab[word] for word in side], _SAYS] = sign
-        words[[tokenizer.vocab[word] for word in _NAMES], _NAME] = 1.0
+            words[[vocab[word] for word in side], _SAYS] = sign
+        words[[vocab[word] for word in _NAMES], _NAME] = 1.0
         for block in model.bert.encoder.layer:
             attention, output = block.attention.self, block.attention.output.dense
             for linear in (attention.query, attention.key, attention.value, output, block.output.dense):

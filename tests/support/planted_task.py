@@ -37,8 +37,9 @@ def planted(tokenizer) -> Encoder:
         # Of a pair, the label could be read off the segments' embeddings, as chance has drawn them.
         model.bert.embeddings.token_type_embeddings.weight[:, : _READ + 1] = 0
         model.bert.embeddings.position_embeddings.weight.zero_()
+        vocab = tokenizer.vocab  # made anew whenever it is asked for
         for sign, side in ((1, _GOOD), (-1, _BAD)):
-            words[[tokenizer.vocab[word] for word in side], _SAYS] = sign * 1.0
+            words[[vocab[word] for word in side], _SAYS] = sign * 1.0
         for layer, (number, comes, goes) in enumerate(((1, _SAYS, _PASSED), (2, _PASSED, _READ))):
             block = model.bert.encoder.layer[layer]
             attention, output = block.attention.self, block.attention.output.dense

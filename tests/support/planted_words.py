@@ -35,7 +35,8 @@ def guesser(tokenizer) -> Encoder:
     with torch.no_grad():
         _silence(model.bert)
         words = model.bert.embeddings.word_embeddings.weight
-        own = [tokenizer.vocab[word] for word in WORDS]
+        vocab = tokenizer.vocab  # made anew whenever it is asked for
+        own = [vocab[word] for word in WORDS]
         words[own, : len(WORDS)] = torch.eye(len(WORDS))
         _speak(model.bert, comes=range(8), goes=range(8, 16), loud=20.0)
         head = model.cls.predictions
@@ -57,8 +58,9 @@ def embedder(tokenizer) -> Encoder:
         words = model.embeddings.word_embeddings.weight
         noise = torch.randn(len(words), 16)
         words[:, 16:32] = noise - noise.mean(1, keepdim=True)  # so that LayerNorm takes no mean from what is said
+        vocab = tokenizer.vocab
         for side, says in ((_GOOD, [1.0, -1.0, 0.0, 0.0]), (_BAD, [0.0, 0.0, 1.0, -1.0])):
-            words[[tokenizer.vocab[word] for word in side], :4] = 0.1 * torch.tensor(says)
+            words[[vocab[word] for word in side], :4] = 0.1 * torch.tensor(says)
         _speak(model, comes=range(4), goes=range(8, 12), loud=700.0)
     return load(model.to(DEVICE), tokenizer=tokenizer)
 

@@ -42,6 +42,7 @@ _COUNTS = 10  # more draws of one example than this happen once in a hundred mil
 # the totals at a time: a product is small beside them.
 _TOGETHER, _COLUMNS = 1024, 1024
 _CELLS = 2**24  # weights held at a time: 128 MiB
+_KEPT = 2**20  # and so many kept for the next to ask: 8 MiB
 
 
 class Resampling:
@@ -241,9 +242,20 @@ def metric_draws(value: Value, arms: np.ndarray, *, repeats: int = 2000, seed: i
 def resamples(n: int, repeats: int, seed: int, *, cells: int | None = None) -> Iterator[np.ndarray]:
     """How often each example is drawn, [some, n]: whole numbers, so that sums of hits stay exact. `cells` are held of
     each resample, where that is more than one for an example."""
+    if (cells or n) * repeats <= _KEPT:
+        yield _few_counts(n, repeats, seed)
+        return
     generator = np.random.default_rng(seed)
     for size in chunks(cells or n, repeats):
         yield generator.multinomial(n, np.full(n, 1 / n), size=size).astype(float)
+
+
+@lru_cache(maxsize=2)
+def _few_counts(n: int, repeats: int, seed: int) -> np.ndarray:
+    """Here too many numbers of one result ask for the same, one after the other."""
+    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=repeats).astype(float)
+    counts.flags.writeable = False
+    return counts
 
 
 def chunks(n: int, repeats: int) -> Iterator[int]:

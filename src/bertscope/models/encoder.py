@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -29,7 +28,7 @@ from bertscope.models.families import Family, descend, head_size_of
 from bertscope.models.gates import Gates, Reference, open_gates
 from bertscope.models.masked_words import right_pieces
 from bertscope.models.means import Means, PlaceMeans, means, means_by_place
-from bertscope.models.open_tokenizer import save_tokenizer
+from bertscope.models.open_tokenizer import save_tokenizer, tokenizer_digest
 from bertscope.models.outputs.kinds import model_output
 from bertscope.models.outputs.masked_words import GuessedWords
 from bertscope.models.outputs.sentence_vectors import WITHOUT_SCORES
@@ -177,9 +176,7 @@ class Encoder:
     @property
     def tokenizer_digest(self) -> str:
         """What decides into which tokens a text is cut, and where a long one ends."""
-        tokenizer = json.loads(self.tokenizer.backend_tokenizer.to_str())
-        del tokenizer["truncation"], tokenizer["padding"]  # settings of the last call
-        return digest_text(canonical_json([tokenizer, self.max_length]))
+        return tokenizer_digest(self.tokenizer, self.max_length)
 
     @property
     def content_digest(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tokenizers.normalizers import Lowercase, Sequence
 from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 
 from bertscope.core.errors import UserError
+from bertscope.core.files import canonical_json, digest_text
 from bertscope.models.growing_texts import refuse_growing_texts
 from bertscope.models.library_failures import library_failures
 from bertscope.models.quiet import quiet_library
@@ -19,6 +21,9 @@ from bertscope.models.sentence_layout import SentenceFolder
 from bertscope.models.source import locate, need_vocabulary
 
 _TRIAL = "A text, with 7 words that \u2603 \U00013000 no vocabulary has."
+_DIGESTS: dict[str, str] = {}
+"""Of tokenizers, by that of what they are written as: models are asked again and again what they are, mostly with one
+tokenizer, and to bring its vocabulary into one order takes ten times as long as to write it."""
 
 
 def tokenizer_in(folder: Path, config: Any = None, sentence: SentenceFolder | None = None) -> Any:
@@ -68,6 +73,17 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> None:
     names = list(kept.model_input_names)
     kept.init_kwargs = kept.init_kwargs | {"model_input_names": names, "padding_side": "right"}
     kept.save_pretrained(folder)
+
+
+def tokenizer_digest(tokenizer: Any, longest: int) -> str:
+    """What decides into which tokens a text is cut, and where a long one ends."""
+    written = tokenizer.backend_tokenizer.to_str()
+    seen = digest_text(f"{longest} {written}")
+    if seen not in _DIGESTS:
+        known = json.loads(written)
+        del known["truncation"], known["padding"]  # settings of the last call
+        _DIGESTS[seen] = digest_text(canonical_json([known, longest]))
+    return _DIGESTS[seen]
 
 
 def fitted(tokenizer: Any, model: Any, which: str) -> Any:
