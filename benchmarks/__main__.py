@@ -24,6 +24,7 @@ NAMES = {
     "training": "fine-tuning beside Hugging Face's Trainer (needs accelerate)",
     "frozen": "fine-tuning with half of the layers frozen, run every step or once",
     "graphs": "fine-tuning by CUDA graphs beside steps one by one (needs a GPU)",
+    "pretraining": "pre-training beside its matrix products alone",
     "lottery": "the lottery of five seeds on STS-B, and a training of it one by one and recorded (needs a GPU)",
     "busy": "predictions beside processes that keep all cores busy",
     "reading": "files of labelled texts",

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import gpu_profiles, workers
+from benchmarks import gpu_profiles, pretraining, workers
+from benchmarks.options import Options
+from bertscope.training.masked_objective import MaskedWords
+from bertscope.training.pretrain.measure import _drawn
 from device import on_cpu
 
 
@@ -35,3 +41,22 @@ def test_workers_are_told_with_what_they_read(capsys, monkeypatch):
     count, texts, whole, rate, reading, alone = capsys.readouterr().out.splitlines()[-1].split()
     assert (count, texts, alone) == ("1", "2,048", "1.0x")
     assert float(reading.replace(",", "")) >= float(rate.replace(",", "")) > 0 and float(whole) > 0
+
+
+@on_cpu
+def test_the_ceiling_of_pre_training_multiplies_what_a_step_multiplies():
+    """Counted by torch: a step also has a pooler and what asks whether parts follow, of each row's first state."""
+    config = pretraining._config(Options(quick=True))
+    text, _ = pretraining._text(Options(quick=True), config)
+    encoder = _drawn(config.settled(len(text.train)), text, "counted")
+    objective = MaskedWords(
+        encoder, text, batch_tokens=512, rate=config.mask_rate, whole_words=True, next_sentence=True, dropout=0.0,
+        half=False, compiled=False, length=128, seed=0, fingerprint="",
+    )  # fmt: skip
+    products = pretraining._products(config, len(text.tokenizer), torch.device("cpu"), 1)
+    with FlopCounterMode(display=False) as ceiling:
+        products()
+    with FlopCounterMode(display=False) as step:
+        objective.loss(objective.batch(np.arange(4) * 128)).backward()
+    first = 3 * 2 * 4 * (32 * 32 + 32 * 2)
+    assert step.get_total_flops() == pytest.approx(ceiling.get_total_flops() + first, rel=1e-3)

@@ -77,7 +77,7 @@ def test_benchmark_completes_and_its_variants_agree(written, name):
             assert row["variant"] and row["seconds"] == min(row["rounds"]) > 0 and row["examples_per_second"] > 0
         assert report["variants"][0]["ratio"] == 1
         assert all(claim["measured"] > 0 for claim in report["claims"])
-        if len(report["variants"]) > 1:
+        if len(report["variants"]) > 1 and name != "pretraining":  # whose ceiling is no training
             assert report["agreement"] <= TOLERANCE
 
 
