@@ -8,16 +8,27 @@ number that was measured from one that was typed. What compares is not typed eit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from bertscope.core.intervals import student_interval
 from doc_pages import HERE
-from findings_results import FOLDER, Kept, Row, Told, Value
+from findings_results import FOLDER, Kept, Told, Value
+from findings_together import (
+    by_place,
+    count_of,
+    courses,
+    each,
+    each_row,
+    last_layer,
+    mean_of,
+    not_tested,
+    same_layers,
+    side_by_side,
+    with_verdict,
+)
 
 PAGES = HERE / "docs" / "findings"
 TEMPLATES = PAGES / "templates"
@@ -77,6 +88,7 @@ def _words(results: Kept, name: str) -> dict[str, Any]:
         "head": of_heads,
         "tables": tables(name, results), "by_place": by_place, "each": each, "each_row": each_row,
         "kinds": Told.kinds, "same_layers": same_layers, "last_layer": last_layer, "side_by_side": side_by_side,
+        "with_verdict": with_verdict, "not_tested": not_tested, "courses": courses,
     }  # fmt: skip
 
 
@@ -155,70 +167,9 @@ FILTERS: dict[str, Callable[..., str]] = {
 }  # fmt: skip
 
 
-def mean_of(values: Iterable[Value]) -> Value:
-    """The mean over trainings, with Student's interval."""
-    some = list(values)
-    if not some:
-        return Value("", None)
-    found = np.array([one.value for one in some], float)
-    key = f"mean({'; '.join(one.key for one in some)})"
-    if len(some) < 2:
-        return Value(key, float(found.mean()))
-    low, high = student_interval(float(found.mean()), float(found.std(ddof=1)), len(found))
-    return Value(key, float(found.mean()), low, high, len(found))
-
-
-def count_of(values: Iterable[Value]) -> Value:
-    """How many there are."""
-    keys = [one.key for one in values]
-    return Value(f"count({'; '.join(keys)})", len(keys))
-
-
 def of_heads(unit: str) -> str:
     """`head:3.4` as pages say it: 3.4."""
     return unit.partition(":")[2]
-
-
-def by_place(some: Iterable[Told]) -> list[tuple[str, str, list[Told]]]:
-    """Results of trainings that differ by their seed alone: data, base model, and the results."""
-    found: dict[tuple[str, str], list[Told]] = {}
-    for one in some:
-        found.setdefault((one.on, one.base), []).append(one)
-    return [(*place, mine) for place, mine in found.items()]
-
-
-def each(some: Iterable[Told], key: str, **of: str) -> list[Value]:
-    """The same number of each result that has it."""
-    found = [one.number(key, **of) for one in some if one.has(key, **of)]
-    return [value for value in found if value.value is not None]
-
-
-def each_row(some: Iterable[Told], table: str, column: str, **where: Any) -> list[Value]:
-    found = [row.value(column, "", "") for one in some for row in one.rows(table, **where)]
-    return [value for value in found if value.value is not None]
-
-
-def same_layers(result: Told) -> dict[str, list[Row]]:
-    """Of `similarity`: RSA of each layer with the same layer of the other model, by corpus."""
-    found: dict[str, list[Row]] = {}
-    for row in result.rows("layers", measure="rsa"):
-        if row["layer"] == row["other_layer"]:
-            found.setdefault(row["corpus"], []).append(row)
-    return found
-
-
-def side_by_side(result: Told) -> tuple[list[str], dict[str, dict[tuple[str, str], dict[str, list[Row]]]]]:
-    """Of a ledger: its models, and by claim and by what was asked (way and task) the rows of each model."""
-    found: dict[str, dict[tuple[str, str], dict[str, list[Row]]]] = {}
-    tested = [row for row in result.rows("ledger") if row["base"]]
-    for row in tested:
-        asked = found.setdefault(row["claim"], {}).setdefault((row["way"], row["task"]), {})
-        asked.setdefault(row["base"], []).append(row)
-    return list(dict.fromkeys(row["base"] for row in tested)), found
-
-
-def last_layer(result: Told) -> str:
-    return max((layer for key in ("baseline", "last_baseline") for layer in result.kinds(key, "layer")), key=int)
 
 
 # What every page says of its study.

@@ -43,10 +43,10 @@ def run(
             _take_along(store / "steps" / step.id, out / "steps" / step.id)
     for name, study in studies.items():
         record = excerpt(study, store, sets=_sets(sets, name), commit=commit)
-        write(added(out / f"{name}.json", record) if add else record, out / f"{name}.json")
+        _write(record, out / f"{name}.json", add)
         print(f"{name}: {len(record['results'])} of {record['runs'][0]['asked']} answers")
     if any((out / "steps").glob("*-*")):
-        write(ledger(out, commit), out / "ledger.json")
+        _write(ledger(out, commit), out / "ledger.json", add)
 
 
 def ledger(out: Path, commit: str) -> dict[str, Any]:
@@ -58,6 +58,10 @@ def ledger(out: Path, commit: str) -> dict[str, Any]:
     answered = told_of(step, replace(found, provenance=now))
     run = {"asked": 1, "sets": [], "commit": commit}
     return {"study": "ledger", "runs": [run], "results": {step.id: answered | {"run": 0}}}
+
+
+def _write(record: dict[str, Any], path: Path, add: bool) -> None:
+    write(added(path, record) if add else record, path)
 
 
 def _make(steps: list[Step], store: Store, workers: int, seconds: int) -> None:

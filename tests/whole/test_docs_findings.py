@@ -29,6 +29,8 @@ from findings_pages import (
     written,
 )
 from findings_results import FOLDER, Kept, Value, added, excerpt, write
+from findings_run import run
+from findings_together import courses, not_tested, side_by_side, with_verdict
 from planted_layers import geometry
 from stored_steps import put_step
 
@@ -179,3 +181,82 @@ def test_an_excerpt_is_what_the_store_has(tmp_path, monkeypatch):
     write(added(tmp_path / "one.json", other), tmp_path / "one.json")
     both = Kept(tmp_path / "one.json")
     assert [told.run for told in both] == [0, 1] and "1 of 9 answers, with `--set 'model=x'`." in unmarked(how(both))
+
+
+def _ledger(*rows: tuple) -> dict:
+    """Rows of claim, base, way, task, verdict and effect: one without a base was not tested."""
+    columns = ["claim", "says", "base", "way", "task", "verdict", "effect", "low", "high"]
+    full = [[claim, f"{claim}, said", *about, effect, effect, effect] for claim, *about, effect in rows]
+    return {"question": "claims", "on": "", "base": "", "models": [], "made": "2026-11-18", "device": "cpu",
+            "numbers": {}, "tables": {"ledger": {"columns": columns, "rows": full}}}  # fmt: skip
+
+
+LEDGERS = {
+    "study": "ledger", "runs": [{"asked": 1, "commit": "abc", "sets": []}],
+    "results": {
+        "claims-1": _ledger(
+            ("first", "", "", "", "not_tested", None),
+            ("second", "pocket", "tuned", "SST-2", "holds_this_training", 0.1),
+            ("second", "MiniLM", "", "EWT", "fails", -0.2),
+            ("third", "", "", "", "not_tested", None),
+        ),
+        "claims-2": _ledger(
+            ("first", "MiniLM", "", "EWT", "holds", 0.3),
+            ("second", "MiniLM", "", "EWT", "holds", 0.4),
+            ("third", "", "", "", "not_tested", None),
+        ),
+    },
+}  # fmt: skip
+
+
+def test_ledgers_of_several_runs_stand_side_by_side(tmp_path):
+    """What only one judged is kept, of what both judged the later counts, and claims keep their order."""
+    write(LEDGERS, tmp_path / "ledger.json")
+    found = Kept(tmp_path / "ledger.json")
+    models, claims = side_by_side(found.of("claims"))
+    assert set(models) == {"pocket", "MiniLM"} and list(claims) == ["first", "second", "third"]
+    assert list(claims["second"]) == [("", "EWT"), ("tuned", "SST-2")], "a model before what was made of it"
+    assert [row.id for row in claims["second"]["", "EWT"]["MiniLM"]] == ["claims-2/ledger/1"]
+    counts = [with_verdict(claims, verdict).value for verdict in ("holds", "holds_this_training", "fails")]
+    assert counts == [2, 1, 0] and not_tested(claims).value == 1
+    page = written("ledger", found)
+    assert "2 rows hold and 1 hold of this training, 0 fail" in page and "1 claims were not tested" in page
+    (line,) = (line for line in page.splitlines() if "| tuned, on SST-2 |" in line)
+    assert sorted(cell.strip() for cell in line.split("|")[3:5]) == ["holds* .100 [.100, .100]", "not asked"]
+
+
+def test_models_of_different_depth_have_one_table(tmp_path):
+    columns = ["checkpoint", "target", "probe", "layer", "accuracy"]
+    probed = {
+        f"probe-{name}": {
+            "question": "probe", "on": "EWT", "base": name, "models": [name], "made": "2026-11-18", "device": "cpu",
+            "run": 0, "numbers": {},
+            "tables": {"probes": {"columns": columns,
+                                  "rows": [[name, "pos", "linear", layer, layer / 10] for layer in range(layers)]}},
+        }
+        for name, layers in (("small", 2), ("deep", 4))
+    }  # fmt: skip
+    write({"study": "findings-layers", "runs": PLANTED["runs"], "results": probed}, tmp_path / "layers.json")
+    found = Kept(tmp_path / "layers.json")
+    deepest, models = courses(found.of("probe"), "probes", target="pos", probe="linear")
+    assert [row["layer"] for row in deepest] == [0, 1, 2, 3] and [len(rows) for rows in models.values()] == [2, 4]
+    told = written("layers", found).splitlines()
+    place = told.index("| parts of speech | 0 | 1 | 2 | 3 |")
+    assert told[place + 2 : place + 4] == ["| small | .000 | .100 | | |", "| deep | .000 | .100 | .200 | .300 |"]
+
+
+@pytest.mark.parametrize("add", [True, False])
+def test_a_run_adds_its_ledger_to_those_of_other_runs(add, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sets = ["corpus=demo/corpus", "tasks=null", "models=null", "data=null"]
+    sets += ["questions=[{geometry: {of: model, on: corpus}}]"]
+    (result,) = geometry("baseline", lambda v: [0.1, 0.9, 0.1 + v])(0.4, 0.05)
+    made = {"created": "2026-11-18T03:00:00+00:00", "seconds": 1.5, "device": "cpu"}
+    step = read_study("findings-layers", sets).steps[0]
+    put_step(tmp_path / "store", step, replace(result, provenance=made))
+    Path("out").mkdir()
+    write(LEDGERS, tmp_path / "out" / "ledger.json")
+    run(["layers"], tmp_path / "store", tmp_path / "out", sets, "def", workers=0, seconds=0, add=add)
+    found = Kept(tmp_path / "out" / "ledger.json")
+    assert [one["commit"] for one in found.record["runs"]] == (["abc", "def"] if add else ["def"])
+    assert len(found.of("claims")) == (3 if add else 1)
