@@ -8,9 +8,10 @@ the last ones first.
 
     here     pocket_run.py pack FOLDER TEXT ...          vocabulary and text, as FOLDER/part-1 to part-3
     1        pocket_run.py bring carry/one               (a part of 25 MB, and the teacher's folder)
-    2        pocket_run.py bring carry/two; pocket_run.py start; pocket_run.py wait; pocket_run.py collect
-    3        pocket_run.py wait; pocket_run.py collect   (the model, and three checkpoints)
-    4        pocket_compare.py score /tmp/pocket-run/model ...; pocket_run.py collect   (four more)
+    2        pocket_run.py bring carry/two; pocket_trial.py (a choice of recipe, four minutes)
+    3        pocket_run.py start; pocket_run.py wait; pocket_run.py collect
+    4        pocket_run.py wait; pocket_run.py collect   (the model, and three checkpoints)
+    5        pocket_compare.py score /tmp/pocket-run/model ...; pocket_run.py collect   (four more)
 
 A machine that nobody calls for half a minute is gone with all that is on it. So these calls are sent together, each
 of which does nothing where the one before failed (`test -e /tmp/pocket-run/pid`).
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parents[2]
 PLACE = Path(os.environ.get("POCKET_RUN", "/tmp/pocket-run"))
 MODEL = PLACE / "model"
+CHOSEN = PLACE / "chosen.json"  # what pocket_trial.py found to be better
 RECIPE: dict[str, Any] = {
     "layers": 12, "heads": 12, "units": 192, "vocabulary": 12_288, "positions": 512, "length": 128,
     "short_share": 0.25, "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 2e-3, "warmup": 0.05,
@@ -125,7 +127,8 @@ def bring(carried: Path) -> None:
     if not (PLACE / "tree").exists():
         shutil.copytree(HERE / "src", PLACE / "tree/src")
         (PLACE / "tree/tests/support").mkdir(parents=True)
-        shutil.copy(Path(__file__), PLACE / "tree/tests/support")
+        for script in Path(__file__).parent.glob("pocket_*.py"):
+            shutil.copy(script, PLACE / "tree/tests/support")
 
 
 def unpack() -> None:
@@ -162,7 +165,8 @@ def train(minutes: float) -> None:
     unpack()
     began, rate = time.time(), RECIPE["learning_rate"]
     for attempt in range(3):
-        left = minutes - (time.time() - began) / 60
+        if (left := minutes - (time.time() - began) / 60) <= 0:
+            return
         words = [sys.executable, __file__, "once", "--minutes", f"{left:.3f}", "--rate", str(rate)]
         trying = subprocess.Popen(words, cwd=PLACE)
         while trying.poll() is None and not (attempt < 2 and in_vain(left)):
@@ -186,7 +190,8 @@ def once(minutes: float, rate: float) -> None:
     began = time.perf_counter()
     known = json.loads((PLACE / "parts" / TEXTS).read_text(encoding="utf-8"))
     texts = [Documents(one["name"], (), one["digest"]) for one in known]  # tokenised already: no file is opened
-    settings = RECIPE | {"learning_rate": rate, "minutes": minutes}
+    chosen = json.loads(CHOSEN.read_text(encoding="utf-8")) if CHOSEN.exists() else {}
+    settings = RECIPE | chosen | {"learning_rate": rate, "minutes": minutes}
     made = bertscope.pretrain(texts, teacher=str(PLACE / "parts" / TEACHER), **settings, out=MODEL)
     made.result.save(PLACE / "result")
     (PLACE / "done").write_text(f"{time.perf_counter() - began:.0f} seconds in all\n")
