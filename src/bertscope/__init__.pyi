@@ -2025,7 +2025,7 @@ def pretrain(
         cased: Tell capitals from small letters, and keep accents; otherwise both are taken off, as BERT's uncased ones do.
         positions: The longest text that the model will read, in tokens.
         length: Tokens of most rows.
-        short_share: The share of the steps whose rows have a quarter as many tokens, and begin with a sentence, as do the short texts that a model is asked about later.
+        short_share: The share of the steps whose rows have about a quarter as many tokens, and begin with a sentence where one is near, as do the short texts that a model is asked about later. Of rows under 32 tokens there are none.
         long_share: The share of the steps whose rows have as many tokens as there are positions, so that all of these are learnt.
         masking: words: all pieces of a masked word are masked; pieces: each for itself.
         mask_rate: The share of a row's pieces that is masked.

@@ -147,29 +147,30 @@ def unpack() -> None:
     scratch.rename(text)
 
 
-def start(minutes: float) -> None:
+def start(minutes: float, tries: int) -> None:
     """Begin in a session of its own, which outlives the call; unless something didn't come along."""
     needed = [TEXTS, TEACHER, *(f"train-{part + 1}.xz" for part in range(PARTS))]
     if missing := [name for name in needed if not (PLACE / "parts" / name).exists()]:
         raise SystemExit(f"{', '.join(missing)} weren't brought: nothing is begun")
     with (PLACE / "log").open("w") as log:
-        words = [sys.executable, str(PLACE / "tree/tests/support/pocket_run.py"), "train", "--minutes", str(minutes)]
+        script = str(PLACE / "tree/tests/support/pocket_run.py")
+        words = [sys.executable, script, "train", "--minutes", str(minutes), "--tries", str(tries)]
         # The log also has why a compiled layer is compiled anew: that breaks the recording of a step.
         talking = os.environ | {"TORCH_LOGS": "recompiles"}
         how = {"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL, "start_new_session": True, "cwd": PLACE}
         (PLACE / "pid").write_text(str(subprocess.Popen(words, env=talking, **how).pid))
 
 
-def train(minutes: float) -> None:
+def train(minutes: float, tries: int) -> None:
     """Try, and try again with half the rate where nothing is learnt. Each try is a process: it can be ended."""
     unpack()
     began, rate = time.time(), RECIPE["learning_rate"]
-    for attempt in range(3):
+    for attempt in range(1, tries + 1):
         if (left := minutes - (time.time() - began) / 60) <= 0:
             return
         words = [sys.executable, __file__, "once", "--minutes", f"{left:.3f}", "--rate", str(rate)]
         trying = subprocess.Popen(words, cwd=PLACE)
-        while trying.poll() is None and not (attempt < 2 and in_vain(left)):
+        while trying.poll() is None and not (attempt < tries and in_vain(left)):
             time.sleep(2)
         if trying.poll() == 0:
             return
@@ -192,7 +193,11 @@ def once(minutes: float, rate: float) -> None:
     texts = [Documents(one["name"], (), one["digest"]) for one in known]  # tokenised already: no file is opened
     chosen = json.loads(CHOSEN.read_text(encoding="utf-8")) if CHOSEN.exists() else {}
     settings = RECIPE | chosen | {"learning_rate": rate, "minutes": minutes}
-    made = bertscope.pretrain(texts, teacher=str(PLACE / "parts" / TEACHER), **settings, out=MODEL)
+    if settings.get("teacher_weight") != 0:
+        settings["teacher"] = str(PLACE / "parts" / TEACHER)
+    else:
+        del settings["teacher_weight"]
+    made = bertscope.pretrain(texts, **settings, out=MODEL)
     made.result.save(PLACE / "result")
     (PLACE / "done").write_text(f"{time.perf_counter() - began:.0f} seconds in all\n")
 
@@ -267,6 +272,7 @@ if __name__ == "__main__":
     parser.add_argument("what", choices=("pack", "bring", "start", "train", "once", "status", "wait", "collect"))
     parser.add_argument("given", nargs="*")
     parser.add_argument("--minutes", type=float, default=14.3)
+    parser.add_argument("--tries", type=int, default=3)
     parser.add_argument("--rate", type=float, default=RECIPE["learning_rate"])
     parser.add_argument("--longest", type=float, default=560, help="wait: seconds")
     asked = parser.parse_args()
@@ -277,7 +283,7 @@ if __name__ == "__main__":
     elif asked.what == "once":
         once(asked.minutes, asked.rate)
     elif asked.what in ("start", "train"):
-        (start if asked.what == "start" else train)(asked.minutes)
+        (start if asked.what == "start" else train)(asked.minutes, asked.tries)
     elif asked.what == "collect":
         print(*collect(Path(os.environ["OUT"])), sep="\n")
     elif asked.what == "wait":

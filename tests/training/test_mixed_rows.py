@@ -39,7 +39,19 @@ def test_the_largest_step_is_that_of_the_longest_rows():
         ({"long_share": 0.0}, {128: 0.75, 32: 0.25}),
         ({"short_share": 0.0, "positions": 128}, {128: 1.0}),
         ({"length": 31, "positions": 31}, {31: 1.0}),  # a quarter of it would be no row
+        ({"length": 16, "positions": 64, "long_share": 0.8}, {16: 0.2, 64: 0.8}),
+        ({"length": 250}, {250: 0.65, 50: 0.25, 512: 0.1}),
+        ({"length": 127}, {127: 0.9, 512: 0.1}),  # nothing divides it
     ],
 )
 def test_which_lengths_there_are(given, lengths):
     assert PretrainConfig(**{"positions": 512} | given).lengths == pytest.approx(lengths)
+
+
+@pytest.mark.parametrize("length", [8, 31, 32, 90, 100, 127, 128, 250, 500])
+def test_short_rows_make_steps_no_larger(length):
+    """All steps have as many tokens: a length that nothing fits would make them enormous."""
+    without, mixed = (
+        PretrainConfig(positions=512, length=length, short_share=share).settled(5_000_000) for share in (0.0, 0.25)
+    )
+    assert mixed.batch_tokens == without.batch_tokens and mixed.batch_tokens % (mixed.short or 1) == 0

@@ -165,7 +165,7 @@ def test_what_cant_be_learnt_from_is_refused(tmp_path, text):
         ({"length": 64}, "rows can't be longer"), ({"mask_rate": 1.0}, "mask-rate is 1.0"),
         ({"minutes": 2.0}, "give one of them"), ({"steps": None, "minutes": 0.0}, "minutes is 0.0"),
         ({"checkpoints": 1}, "checkpoints is 1"), ({"long_share": 1.0}, "long-share is 1.0"),
-        ({"long_share": 0.8}, "short-share is 0.25 and long-share 0.8; together"),
+        ({"length": 32, "positions": 64, "long_share": 0.8}, "short-share is 0.25 and long-share 0.8; together"),
     ],
 )  # fmt: skip
 def test_settings_that_cant_be_are_refused(settings, said):

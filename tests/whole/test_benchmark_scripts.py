@@ -59,4 +59,4 @@ def test_the_ceiling_of_pre_training_multiplies_what_a_step_multiplies():
     with FlopCounterMode(display=False) as step:
         objective.loss(objective.batch(np.arange(4) * 128)).backward()
     first = 3 * 2 * 4 * (32 * 32 + 32 * 2)
-    assert step.get_total_flops() == pytest.approx(ceiling.get_total_flops() + first, rel=1e-3)
+    assert step.get_total_flops() == pytest.approx(ceiling.get_total_flops() + first, rel=1e-9)

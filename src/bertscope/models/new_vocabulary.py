@@ -64,5 +64,10 @@ def ends_a_sentence(tokenizer: Any) -> np.ndarray:
     return np.isin(_pieces(tokenizer), list(".!?。！？।؟"))
 
 
+def closes_behind_a_sentence(tokenizer: Any) -> np.ndarray:
+    """[piece]: whether it may follow the end of a sentence, and belongs to it."""
+    return np.isin(_pieces(tokenizer), list("\"'”’»)]}"))
+
+
 def _pieces(tokenizer: Any) -> list[str]:
     return tokenizer.convert_ids_to_tokens(range(len(tokenizer)))

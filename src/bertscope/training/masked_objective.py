@@ -118,7 +118,7 @@ class MaskedWords:
     def sized_loss(self, batch: RowsOfText) -> tuple[Tensor, Tensor]:
         chosen = masked(batch.ids, self._pieces, _count(self._rate, batch.ids.shape[1]))
         guess = self._guess(batch, chosen)
-        size = chosen.weight.sum()
+        size = chosen.weight.sum().clamp(min=1)  # in a few short rows all words may have too many pieces
         loss = (guess.losses * chosen.weight).sum() / size
         if guess.follows is not None and batch.follows is not None:
             loss = loss + cross_entropy(guess.follows.float(), batch.follows)
@@ -160,7 +160,7 @@ class MaskedWords:
         right, pieces, nats, _ = sums.sum(0)
         low, high = bootstrap_interval(lambda means: means[..., 0] / means[..., 1], sums)
         beside = {"held_out_loss": nats / pieces, "bits_per_word": _bits(sums)}
-        if short:
+        if short and np.concatenate(short)[:, 3].any():
             beside["short_bits_per_word"] = _bits(np.concatenate(short))
         if known:
             beside["next_sentence"] = float(np.concatenate(known).mean())

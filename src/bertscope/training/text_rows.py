@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertscope.models.new_vocabulary import ends_a_sentence
+from bertscope.models.new_vocabulary import closes_behind_a_sentence, ends_a_sentence
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,9 @@ class TextRows:
         """
         self._tokenizer, self._next_sentence, self._usual, self._seed = tokenizer, next_sentence, usual, seed
         self._ends = ends_a_sentence(tokenizer)
+        self._over = self._ends.copy()  # with documents' ends, behind which is a [SEP]
+        self._over[tokenizer.sep_token_id] = True
+        self._before_the_next = self._over | closes_behind_a_sentence(tokenizer)
 
     def of(self, text: np.ndarray, starts: np.ndarray, length: int, words: np.ndarray | None = None) -> RowsOfText:
         """Rows of so many tokens that begin at these places of the text; `words` [piece] are the numbers of its
@@ -64,10 +67,16 @@ class TextRows:
         return RowsOfText(starts, torch.from_numpy(ids), *others)
 
     def _at_sentences(self, text: np.ndarray, starts: np.ndarray, length: int) -> np.ndarray:
-        """Where the next sentence begins, if one does within a row's length."""
-        near = np.minimum(starts[:, None] + np.arange(length), len(text) - 1)
-        ends = self._ends[text[near]]
-        return np.where(ends.any(1), near[np.arange(len(near)), ends.argmax(1)] + 1, starts)
+        """Where the next sentence begins, if one does within a row's length: the first piece behind an end and what
+        belongs to that."""
+        place = np.arange(length)
+        pieces = text[np.minimum(starts[:, None] + place, len(text) - 1)]
+        between = self._before_the_next[pieces]
+        over, other = (
+            np.maximum.accumulate(np.where(one, place, -1), axis=1) for one in (self._over[pieces], ~between)
+        )
+        begins = (over > other)[:, :-1] & ~between[:, 1:]
+        return starts + np.where(begins.any(1), begins.argmax(1) + 1, 0)
 
     def _with_second_parts(
         self, text: np.ndarray, starts: np.ndarray, length: int

@@ -41,8 +41,8 @@ class PretrainConfig:
     length: int = 128
     """Tokens of most rows."""
     short_share: float = 0.25
-    """The share of the steps whose rows have a quarter as many tokens, and begin with a sentence, as do the short
-    texts that a model is asked about later."""
+    """The share of the steps whose rows have about a quarter as many tokens, and begin with a sentence where one is
+    near, as do the short texts that a model is asked about later. Of rows under 32 tokens there are none."""
     long_share: float = 0.1
     """The share of the steps whose rows have as many tokens as there are positions, so that all of these are
     learnt."""
@@ -101,7 +101,7 @@ class PretrainConfig:
                 raise UserError(f"{name.replace('_', '-')} is {value}; it must be from 0 to under 1")
         if self.minutes is not None and (self.steps is not None or not 0 < self.minutes < math.inf):
             raise UserError(f"minutes is {self.minutes} and steps is {self.steps}; give one of them, above 0")
-        if self.short_share + self.long_share >= 1:
+        if self.lengths[self.length] <= 0:
             raise UserError(
                 f"short-share is {self.short_share} and long-share {self.long_share}; together they must be under 1"
             )
@@ -126,8 +126,12 @@ class PretrainConfig:
 
     @property
     def short(self) -> int | None:
-        """Tokens of short rows, if there are any: of usual rows that are short themselves there are none."""
-        return self.length // 4 if self.short_share and self.length >= 4 * _LEAST_ROW else None
+        """Tokens of short rows, if there are any: the nearest to a quarter that the usual length is divided by, since
+        all steps have as many tokens. Usual rows that are short themselves have none beside them."""
+        if not self.short_share or self.length < 4 * _LEAST_ROW:
+            return None
+        fits = [size for size in range(_LEAST_ROW, self.length // 2 + 1) if self.length % size == 0]
+        return min(fits, key=lambda size: abs(size - self.length / 4), default=None)
 
     @property
     def lengths(self) -> dict[int, float]:
@@ -189,7 +193,7 @@ pretrain = Question(
         "chance": "always the most frequent piece",
         "held_out_loss": "loss on held-out text",
         "bits_per_word": "bits for a masked word of held-out text",
-        "short_bits_per_word": "the same in short rows, which begin with a sentence",
+        "short_bits_per_word": "bits for a masked word of few pieces in short rows of held-out text",
         "next_sentence": "whether a second part follows, held-out text",
         "taught": "variance of the teacher's states that is explained, held-out text",
     },
