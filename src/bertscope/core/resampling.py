@@ -252,7 +252,7 @@ def resamples(n: int, repeats: int, seed: int, *, cells: int | None = None) -> I
 
 @lru_cache(maxsize=2)
 def _few_counts(n: int, repeats: int, seed: int) -> np.ndarray:
-    """Here too many numbers of one result ask for the same, one after the other."""
+    """All of them, kept: the numbers of one result ask for the same, one after the other."""
     counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=repeats).astype(float)
     counts.flags.writeable = False
     return counts

@@ -146,7 +146,7 @@ class MaskedWords:
     def score(self) -> Scores:
         """How many masked pieces of held-out text are guessed; beside it what the guesses cost, in nats for a piece
         and in bits for a word."""
-        moments, short, known, learnt = [], [], [], []
+        moments, known, learnt = [], [], []
         with torch.no_grad(), evaluating([self.encoder]), self._as_written():
             for rows, chosen in self._held_out:
                 batch, guess, sums = self._scored(rows, chosen)
@@ -160,8 +160,8 @@ class MaskedWords:
         right, pieces, nats, _ = sums.sum(0)
         low, high = bootstrap_interval(lambda means: means[..., 0] / means[..., 1], sums)
         beside = {"held_out_loss": nats / pieces, "bits_per_word": _bits(sums)}
-        if short and np.concatenate(short)[:, 3].any():
-            beside["short_bits_per_word"] = _bits(np.concatenate(short))
+        if short and (of_short := np.concatenate(short))[:, 3].any():  # words that could be masked
+            beside["short_bits_per_word"] = _bits(of_short)
         if known:
             beside["next_sentence"] = float(np.concatenate(known).mean())
         if learnt and self._taught is not None:
