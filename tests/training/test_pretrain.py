@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import chain
@@ -136,6 +137,9 @@ def test_answers_are_stored_and_written_out_by_the_command(text, command, tmp_pa
     assert sorted(path.name for path in stored.folder.iterdir() if path.is_dir()) == ["model", "result"]
     code, again, _ = command("pretrain", text, *flags, "--store", "store", "--json")
     assert code == 0 and json.loads(again)["question"] == "pretrain"
+    code, *told = command("report", "build", "--store", "store", "--out", "page.html")
+    after = re.search(r"What to do next: (.*)", "".join(told))[1]
+    assert code == 0 and "MODEL" in after and "--on DATA" in after, "neither lies where a command would find it"
 
 
 def _error(text, **settings) -> str:

@@ -161,16 +161,18 @@ class _Names:
         base = origin.base if origin else None if subject.model.is_one_training else subject.model
         self._model, self.base = self._place(subject.model), self._place(base) if base else ""
         source, options = _data(subject.task, bearing)
-        self._data = named_data(self._source(source), options)
+        self._data = named_data(self._source(source), options) if source else ""
 
     def __call__(self, command: str) -> str:
         named = {"{model}": self._model, "{base}": self.base}
         for key, name in named.items():
             command = command.replace(key, shlex.quote(name) if name else key.strip("{}").upper())
-        return command.replace("{data}", self._data)
+        return command.replace("{data}", self._data or "DATA")
 
     def _place(self, record: ModelRecord) -> str:
-        return self._source(self._where.get(record.id, "") or record.source or record.name)
+        """What was made here and lies nowhere has a name that opens nothing."""
+        known = "" if record.origin else record.name
+        return self._source(self._where.get(record.id, "") or record.source or known)
 
     def _source(self, source: str) -> str:
         if self._private:

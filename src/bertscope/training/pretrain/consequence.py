@@ -13,8 +13,9 @@ def consequences(result: Result) -> list[Consequence]:
     beside = Bars.of({"it": guessed, "same guess": chance}, most=1.0)
     above = is_above(guessed, chance)
     if above:
-        text = f"It learnt its language: {said}, where always the same guess has {in_100(chance)}."
-        return [Consequence("knows", text, 0.6, "", beside)]
+        text = f"It learnt something of its language: {said}, where always the same guess has {in_100(chance)}."
+        then = "bertscope finetune {model} --on {data} --out tuned"
+        return [Consequence("knows", text, 0.6, "", beside, command=then)]
     began = "Whether it learnt anything is open" if above is None else "It learnt nothing"
     text = f"{began}: {said}, and always the same guess has {in_100(chance)}. Try a lower learning rate."
     return [Consequence("knows", text, 0.9, "", beside, above is None)]
