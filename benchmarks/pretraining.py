@@ -20,7 +20,7 @@ from bertscope.training.masked_objective import MaskedWords
 from bertscope.training.mixed_rows import MixedRows
 from bertscope.training.packed_text import Counts, PackedText
 from bertscope.training.precision import has_half
-from bertscope.training.pretrain.measure import _drawn
+from bertscope.training.pretrain.beginning import Drawn
 from bertscope.training.pretrain.question import PretrainConfig
 from bertscope.training.randomness import own_randomness
 from bertscope.training.row_order import RowOrder
@@ -87,7 +87,7 @@ def _steps(
     config: PretrainConfig, text: PackedText, options: Options, *, compiled: bool = False
 ) -> Callable[[], None]:
     assert config.batch_tokens
-    encoder = _drawn(config.settled(len(text.train)), text, "benchmark")
+    encoder = Drawn().encoder(config.settled(len(text.train)), text, "benchmark")
     encoder.model.to(options.device)
     objective = MaskedWords(
         encoder, text, batch_tokens=config.batch_tokens, rate=config.mask_rate, whole_words=True, next_sentence=True,

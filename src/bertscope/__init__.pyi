@@ -1975,13 +1975,14 @@ def pretrain(
     texts: str | Path | Sequence[str | Path],
     config: PretrainConfig | None = None,
     *,
+    start: ModelLike | None = None,
     teacher: ModelLike | None = None,
-    layers: int = 6,
+    layers: int | None = None,
     heads: int | None = None,
-    units: int = 256,
+    units: int | None = None,
     vocabulary: int | None = None,
     cased: bool = False,
-    positions: int = 512,
+    positions: int | None = None,
     length: int = 128,
     short_share: float = 0.25,
     long_share: float = 0.1,
@@ -2013,17 +2014,19 @@ def pretrain(
     or .xz, or patterns of them in quotes; blank lines part documents, some of which are held out and scored. The
     learning rate rises, and falls to 0 when the budget ends. With `out`, a plain Hugging Face folder is written
     there. A teacher reads all of the text once, unmasked, before; a linear map of the pupil's last states, which
-    isn't kept, is to say what the teacher's are. A pre-training that was killed goes on from its last point of the
+    isn't kept, is to say what the teacher's are. With a model to start from nothing is drawn: it goes on
+    learning, from these texts and with its own vocabulary. A pre-training that was killed goes on from its last point of the
     curve.
 
     Args:
+        start: A BERT to go on from, with its vocabulary, shape and weights.
         teacher: A larger encoder whose last states of each word are learnt, too.
-        layers: Layers of the encoder.
+        layers: Layers of the encoder; by default 6. With a model to start from, this and what follows up to `positions` is that model's.
         heads: Heads of a layer; by default one for every 32 units.
-        units: Hidden units; a layer's MLP has four times as many.
+        units: Hidden units, by default 256; a layer's MLP has four times as many.
         vocabulary: Pieces of the vocabulary that is learnt from the text; by default 8,192 under 256 units, 16,384 under 512, else 30,000, or as many as the text gives.
         cased: Tell capitals from small letters, and keep accents; otherwise both are taken off, as BERT's uncased ones do.
-        positions: The longest text that the model will read, in tokens.
+        positions: The longest text that the model will read, in tokens; by default 512, or as many as the model to start from has, which can be given more.
         length: Tokens of most rows.
         short_share: The share of the steps whose rows have about a quarter as many tokens, and begin with a sentence where one is near, as do the short texts that a model is asked about later. Of rows under 32 tokens there are none.
         long_share: The share of the steps whose rows have as many tokens as there are positions, so that all of these are learnt.
@@ -2034,7 +2037,7 @@ def pretrain(
         minutes: The budget in minutes of training, scoring and keeping included; the text is read before.
         steps: The budget in steps; by default as many as go 10 times through the text.
         batch_tokens: Tokens of a step; by default as many as make 200 steps of the text, but 4,096 to 131,072.
-        learning_rate: The highest learning rate, from which it decays linearly to 0; by default 0.3 over the units, 1.2e-3 for 256. Deep models learn nothing at too high a one, and at too low a one don't see how words belong together for a long time.
+        learning_rate: The highest learning rate, from which it decays linearly to 0; by default 0.3 over the units, 1.2e-3 for 256, and a third of that for a model that has learnt before. Deep models learn nothing at too high a one, and at too low a one don't see how words belong together for a long time.
         warmup: The share of the budget over which the learning rate rises; by default a tenth, or of few steps as much as makes 300, at most 0.3.
         weight_decay: AdamW's weight decay; biases and LayerNorm are spared.
         dropout: Dropout while pre-training; the model that is written has 0.1, for fine-tuning.

@@ -15,7 +15,7 @@ from bertscope.models.load import load
 from bertscope.models.new_vocabulary import continues_a_word
 from bertscope.training.masked_objective import HELD_OUT_RATE, MaskedWords
 from bertscope.training.packed_text import packed_text
-from bertscope.training.pretrain.measure import _drawn
+from bertscope.training.pretrain.beginning import Drawn
 from bertscope.training.pretrain.question import PretrainConfig
 from bertscope.training.text_rows import TextRows
 from device import DEVICE
@@ -34,7 +34,7 @@ def text(tmp_path_factory):
 
 def objective(text, *, next_sentence: bool = False, tokens: int = 512, **given) -> MaskedWords:
     config = PretrainConfig(layers=2, heads=2, units=16, positions=64, length=32, next_sentence=next_sentence)
-    encoder = _drawn(config.settled(len(text.train)), text, "text")
+    encoder = Drawn().encoder(config.settled(len(text.train)), text, "text")
     how = {"rate": 0.2, "whole_words": True, "dropout": 0.0, "half": False, "compiled": False, "length": 32} | given
     return MaskedWords(
         encoder, text, batch_tokens=tokens, next_sentence=next_sentence, seed=0, fingerprint="", **how

@@ -16,7 +16,7 @@ from bertscope.models.new_vocabulary import learn_vocabulary
 from bertscope.training import taught_words as module
 from bertscope.training.masked_objective import MaskedWords
 from bertscope.training.packed_text import PackedText, packed_text
-from bertscope.training.pretrain.measure import _drawn
+from bertscope.training.pretrain.beginning import Drawn
 from bertscope.training.pretrain.question import PretrainConfig, pretrain
 from bertscope.training.retold import Retold
 from bertscope.training.text_rows import TextRows
@@ -141,7 +141,7 @@ def test_a_pupil_learns_what_the_teacher_says(path, teacher):
 def test_the_size_of_the_states_is_nothing_to_the_teacher(text, teacher, tmp_path):
     """It once was, and the pupil's last states shrank to a tenth of what fine-tuning needs."""
     told = module.taught_words(text, teacher, tmp_path, torch.device(DEVICE))
-    encoder = _drawn(TINY.settled(len(text.train)), text, "text")
+    encoder = Drawn().encoder(TINY.settled(len(text.train)), text, "text")
     made = MaskedWords(
         encoder, text, batch_tokens=256, rate=0.2, whole_words=True, next_sentence=False, dropout=0.0, half=False,
         compiled=False, length=16, seed=0, fingerprint="", taught=told, teacher_weight=1.0,

@@ -10,7 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from benchmarks import gpu_profiles, pretraining, workers
 from benchmarks.options import Options
 from bertscope.training.masked_objective import MaskedWords
-from bertscope.training.pretrain.measure import _drawn
+from bertscope.training.pretrain.beginning import Drawn
 from device import on_cpu
 
 
@@ -48,7 +48,7 @@ def test_the_ceiling_of_pre_training_multiplies_what_a_step_multiplies():
     """Counted by torch: a step also has a pooler and what asks whether parts follow, of each row's first state."""
     config = pretraining._config(Options(quick=True))
     text, _ = pretraining._text(Options(quick=True), config)
-    encoder = _drawn(config.settled(len(text.train)), text, "counted")
+    encoder = Drawn().encoder(config.settled(len(text.train)), text, "counted")
     objective = MaskedWords(
         encoder, text, batch_tokens=512, rate=config.mask_rate, whole_words=True, next_sentence=True, dropout=0.0,
         half=False, compiled=False, length=128, seed=0, fingerprint="",

@@ -31,6 +31,8 @@ _WINDOW = 16_384  # lines that are tokenised at a time
 _AT_ONCE = 2**20  # pieces that are counted at a time
 _LEARNT_FROM = 100_000_000  # characters at most that a vocabulary is learnt from: more give no other one
 
+_NO_TEXT = "there is no text to learn from; give files with some, documents parted by blank lines"
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -78,9 +80,11 @@ def packed_text(
     held_out: float,
     longest: int,
     resume: bool,
+    reader: Any = None,
 ) -> PackedText:
-    """The texts as a vocabulary learnt from them reads them, kept in `folder`: taken up again if it is there, and of
-    the same `digest`. A `vocabulary` that was asked for is held to; the `usual` one may become smaller."""
+    """The texts as a `reader`, or a vocabulary learnt from them, reads them, kept in `folder`: taken up again if it
+    is there, and of the same `digest`. A `vocabulary` that was asked for is held to; the `usual` one may become
+    smaller."""
     recover(folder)
     if (folder / SEAL).is_file():
         refuse_damaged(folder, _KIND, cure="delete it and run again")
@@ -91,23 +95,32 @@ def packed_text(
     texts = list(texts)
     with whole_folder(folder, _KIND) as scratch:
         likely = sum(one.likely_size for one in texts)
-        with progress("learning the vocabulary", None) as bar:
-            lines = partial(_some_lines, texts, held_out, -(-likely // _LEARNT_FROM), bar)
-            tokenizer = learn_vocabulary(lines, vocabulary or usual, cased=cased, longest=longest)
-        if len(tokenizer) == len(SPECIAL):
-            raise UserError("there is no text to learn from; give files with some, documents parted by blank lines")
-        if vocabulary and len(tokenizer) < vocabulary:
-            raise UserError(
-                f"the text gives a vocabulary of {len(tokenizer):,} pieces, not {vocabulary:,}; give more text, or "
-                f"--vocabulary {len(tokenizer)}"
-            )
+        tokenizer = reader
+        if reader is None:
+            with progress("learning the vocabulary", None) as bar:
+                lines = partial(_some_lines, texts, held_out, -(-likely // _LEARNT_FROM), bar)
+                tokenizer = learn_vocabulary(lines, vocabulary or usual, cased=cased, longest=longest)
+            _refuse_too_few(tokenizer, vocabulary)
         save_tokenizer(tokenizer, scratch)
         dtype = "uint16" if len(tokenizer) <= 2**16 else "int32"
         with progress("tokenising", likely) as bar:
             counts = _write(texts, tokenizer, dtype, held_out, scratch, bar)
+        if not counts.pieces:
+            raise UserError(_NO_TEXT)
         record = {"digest": digest, "dtype": dtype, "counts": asdict(counts)}
         (scratch / _MARKER).write_text(json.dumps(record), encoding="utf-8")
     return PackedText.open(folder)
+
+
+def _refuse_too_few(tokenizer: Any, wanted: int | None) -> None:
+    """A vocabulary with fewer pieces than were asked for, or with none."""
+    if len(tokenizer) == len(SPECIAL):
+        raise UserError(_NO_TEXT)
+    if wanted and len(tokenizer) < wanted:
+        raise UserError(
+            f"the text gives a vocabulary of {len(tokenizer):,} pieces, not {wanted:,}; give more text, or "
+            f"--vocabulary {len(tokenizer)}"
+        )
 
 
 def _some_lines(texts: Iterable[Documents], held_out: float, every: int, bar: Progress) -> Iterator[str]:

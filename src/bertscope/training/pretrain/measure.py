@@ -1,29 +1,24 @@
-"""`pretrain`: learn a vocabulary, draw a model, train it, and follow it on what is held out."""
+"""`pretrain`: read the text, begin with a model, train it, and follow it on what is held out."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import torch
-from transformers import BertConfig, BertForMaskedLM, BertForPreTraining
 
 from bertscope.core.config import to_json
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, digest_text
 from bertscope.core.folders import check_folder, remove
-from bertscope.core.model_record import DataRecord, Origin, records
+from bertscope.core.model_record import records
 from bertscope.core.result import Result
 from bertscope.data.documents import Documents
-from bertscope.models.config_notes import origin_note
 from bertscope.models.encoder import Encoder
-from bertscope.models.evaluating import best_device
-from bertscope.models.families import family_of
 from bertscope.models.load import load
+from bertscope.models.open_tokenizer import tokenizer_digest
 from bertscope.models.source import KIND
 from bertscope.training.budget import Budget, Spent, kept_shares
 from bertscope.training.checkpoint import Checkpoint
@@ -33,7 +28,8 @@ from bertscope.training.loop import train
 from bertscope.training.masked_objective import MaskedWords, refuse_short_text
 from bertscope.training.mixed_rows import MixedRows
 from bertscope.training.packed_text import PackedText, packed_text
-from bertscope.training.pretrain.question import USUAL_WEIGHT, PretrainConfig, pretrain
+from bertscope.training.pretrain.beginning import Drawn, GoingOn
+from bertscope.training.pretrain.question import USUAL_WEIGHT, PretrainConfig
 from bertscope.training.pretrain.result import pretrain_result
 from bertscope.training.row_order import RowOrder
 from bertscope.training.taught_words import TaughtWords, refuse_who_cannot_teach, taught_words
@@ -46,6 +42,7 @@ def measure(
     texts: Sequence[Documents],
     config: PretrainConfig,
     *,
+    start: Encoder | None = None,
     teacher: Encoder | None = None,
     out: str | Path | None = None,
     resume: bool = True,
@@ -59,11 +56,13 @@ def measure(
         refuse_who_cannot_teach(teacher)
     elif config.teacher_weight != USUAL_WEIGHT:
         raise UserError(f"teacher-weight is {config.teacher_weight}, but there is no teacher; name one by --teacher")
+    beginning = Drawn() if start is None else GoingOn(start)
+    config = beginning.shaped(config)
     with _folder_for_text(out) as folder:
-        text = _read(texts, config, folder, resume=resume)
+        text = _read(texts, config, folder, resume=resume, reader=beginning.reader(config))
         settled = config.settled(len(text.train))
         name = ", ".join(one.name for one in texts)
-        encoder = _drawn(settled, text, name, teacher)
+        encoder = beginning.encoder(settled, text, name, teacher)
         rows = MixedRows(_orders(settled, text), list(settled.lengths.values()))
         spent = Spent(settled.steps, settled.minutes)
         course = Budget(
@@ -72,13 +71,13 @@ def measure(
         )  # fmt: skip
         refuse_short_text(text.held_out, settled.length, next_sentence=settled.next_sentence)
         taught = taught_words(text, teacher, folder.parent, encoder.device) if teacher else None
-        objective = _objective(encoder, text, settled, teacher, taught)
-        kept = _Kept(encoder, objective, course, out, settled)
+        objective = _objective(encoder, text, settled, taught, {"start": start, "teacher": teacher})
+        kept = _Kept(encoder, objective, course, out, partial(beginning.close, config=settled), half=settled.half)
         history = train(
             encoder, objective, settled.training(), out=out, resume=resume, course=course, halves=True,
             closed=kept.look,
         )  # fmt: skip
-        _know_segments(encoder, settled)
+        beginning.close(encoder, settled)
         if teacher and taught:
             history.notes.append(
                 f"also learnt what {teacher.name} makes of {len(taught.vectors):,} words: its states' "
@@ -109,12 +108,17 @@ def _folder_for_text(out: Path | None) -> Iterator[Path]:
     remove(folder)
 
 
-def _read(texts: Sequence[Documents], config: PretrainConfig, folder: Path, *, resume: bool) -> PackedText:
+def _read(
+    texts: Sequence[Documents], config: PretrainConfig, folder: Path, *, resume: bool, reader: Any = None
+) -> PackedText:
+    """`reader` is a tokenizer that is there already; otherwise one is learnt."""
     how = {name: getattr(config, name) for name in _READ_BY}
+    if reader is not None:
+        how["reader"] = tokenizer_digest(reader, config.n_positions)
     digest = digest_text(canonical_json([sorted(one.digest for one in texts), how]))
     text = packed_text(
         texts, folder, digest, vocabulary=config.vocabulary, usual=config.usual_vocabulary, cased=config.cased,
-        held_out=config.held_out, longest=config.positions, resume=resume,
+        held_out=config.held_out, longest=config.n_positions, reader=reader, resume=resume,
     )  # fmt: skip
     settled = config.settled(len(text.train))
     assert settled.batch_tokens
@@ -135,45 +139,16 @@ def _orders(config: PretrainConfig, text: PackedText) -> list[RowOrder]:
     ]
 
 
-def _drawn(config: PretrainConfig, text: PackedText, name: str, teacher: Encoder | None = None) -> Encoder:
-    """The model before any step."""
-    shape = f"{config.layers}x{config.heads}x{config.units}"
-    made = BertConfig(
-        vocab_size=len(text.tokenizer), hidden_size=config.units, num_hidden_layers=config.layers,
-        num_attention_heads=config.n_heads, intermediate_size=4 * config.units,
-        max_position_embeddings=config.positions, pad_token_id=text.tokenizer.pad_token_id,
-    )  # fmt: skip
-    learned = DataRecord(text.digest, name, "texts")
-    recipe = to_json(config) | ({"teacher": f"{teacher.name} ({teacher.id})"} if teacher else {})
-    made.bertscope = origin_note(Origin(pretrain.name, data=learned, seed=config.seed, recipe=recipe))
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(config.seed)
-        model: Any = (BertForPreTraining if config.next_sentence else BertForMaskedLM)(made)
-    _know_frequencies(model, text)
-    model.to(best_device()).eval()
-    return Encoder(model, text.tokenizer, f"{shape} on {name}", family_of(made.model_type), "masked-lm")
-
-
-def _know_frequencies(model: Any, text: PackedText) -> None:
-    """How frequent pieces are is in the last bias from the start. Otherwise it is learnt first, by states that become
-    alike, since that is the quickest way; of which deep models don't recover."""
-    with torch.no_grad():
-        model.cls.predictions.bias.copy_(torch.from_numpy(np.log(text.frequencies())))
-
-
-def _know_segments(encoder: Encoder, config: PretrainConfig) -> None:
-    """Where no row had a second part, that of a pair is read as the first: otherwise as it was drawn, at random."""
-    if not config.next_sentence:
-        with torch.no_grad():
-            parts = encoder.model.base_model.embeddings.token_type_embeddings.weight
-            parts[1:] = parts[0]
-
-
 def _objective(
-    encoder: Encoder, text: PackedText, config: PretrainConfig, teacher: Encoder | None, taught: TaughtWords | None
+    encoder: Encoder,
+    text: PackedText,
+    config: PretrainConfig,
+    taught: TaughtWords | None,
+    others: Mapping[str, Encoder | None],
 ) -> MaskedWords:
+    """`others` are the models that it depends on."""
     assert config.batch_tokens
-    settings = to_json(config) | ({"teacher": teacher.id} if teacher else {})
+    settings = to_json(config) | {name: one.id for name, one in others.items() if one}
     return MaskedWords(
         encoder, text, batch_tokens=config.batch_tokens, rate=config.mask_rate,
         whole_words=config.masking == "words", next_sentence=config.next_sentence, dropout=config.dropout,
@@ -187,18 +162,26 @@ class _Kept:
     """The checkpoints on the way: each a model of its own, beside the one that will have them inside."""
 
     def __init__(
-        self, encoder: Encoder, objective: MaskedWords, course: Budget, out: Path | None, config: PretrainConfig
+        self,
+        encoder: Encoder,
+        objective: MaskedWords,
+        course: Budget,
+        out: Path | None,
+        close: Callable[[Encoder], None],
+        *,
+        half: bool,
     ) -> None:
+        """`close` makes a whole model of one that learns."""
         self._encoder, self._objective, self._course = encoder, objective, course
-        self._out, self._config = out, config
+        self._out, self._close, self._half = out, close, half
 
     def look(self, history: History) -> None:
         """Keep one of where the training is now, if that is to be kept."""
         if self._out is not None and self._course.is_kept(len(history.epochs) - 1):
             step = self._course.steps_done(history)
-            _know_segments(self._encoder, self._config)
+            self._close(self._encoder)
             with self._objective.as_kept(), as_checkpoint(self._encoder, step) as encoder:
-                encoder.save(self._folder(step), half=self._config.half)
+                encoder.save(self._folder(step), half=self._half)
 
     def folders(self, history: History) -> dict[str, Path]:
         """By the names that they get."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from bertscope.core.config import check_choices, check_least
 from bertscope.core.errors import UserError
@@ -14,6 +15,8 @@ from bertscope.training.finetune.question import FinetuneConfig
 _VOCABULARIES = {256: 8192, 512: 16_384, math.inf: 30_000}
 """Under so many units, the usual vocabulary: more would be most of a small model."""
 _HIGHEST, _WARMED = 0.3, 300  # learning rate times units; steps of warm-up that deep models need
+_GOING_ON = 0.1  # learning rate times units, where a base has learnt already
+_USUAL = {"layers": 6, "units": 256, "positions": 512}
 _LEAST_BATCH, _MOST_BATCH, _STEPS_A_PASS = 4096, 131_072, 200
 _PASSES = 10
 _LEAST_ROW = 8  # tokens
@@ -25,19 +28,21 @@ USUAL_WEIGHT = 5.0
 class PretrainConfig:
     """What is trained, how, and for how long. What is None goes by the model's size, or the text's."""
 
-    layers: int = 6
-    """Layers of the encoder."""
+    layers: int | None = None
+    """Layers of the encoder; by default 6. With a model to start from, this and what follows up to
+    `positions` is that model's."""
     heads: int | None = None
     """Heads of a layer; by default one for every 32 units."""
-    units: int = 256
-    """Hidden units; a layer's MLP has four times as many."""
+    units: int | None = None
+    """Hidden units, by default 256; a layer's MLP has four times as many."""
     vocabulary: int | None = None
     """Pieces of the vocabulary that is learnt from the text; by default 8,192 under 256 units, 16,384 under 512, else
     30,000, or as many as the text gives."""
     cased: bool = False
     """Tell capitals from small letters, and keep accents; otherwise both are taken off, as BERT's uncased ones do."""
-    positions: int = 512
-    """The longest text that the model will read, in tokens."""
+    positions: int | None = None
+    """The longest text that the model will read, in tokens; by default 512, or as many as the model to start
+    from has, which can be given more."""
     length: int = 128
     """Tokens of most rows."""
     short_share: float = 0.25
@@ -62,9 +67,9 @@ class PretrainConfig:
     batch_tokens: int | None = None
     """Tokens of a step; by default as many as make 200 steps of the text, but 4,096 to 131,072."""
     learning_rate: float | None = None
-    """The highest learning rate, from which it decays linearly to 0; by default 0.3 over the units, 1.2e-3 for 256.
-    Deep models learn nothing at too high a one, and at too low a one don't see how words belong together for a long
-    time."""
+    """The highest learning rate, from which it decays linearly to 0; by default 0.3 over the units, 1.2e-3 for 256,
+    and a third of that for a model that has learnt before. Deep models learn nothing at too high a one, and at too low
+    a one don't see how words belong together for a long time."""
     warmup: float | None = None
     """The share of the budget over which the learning rate rises; by default a tenth, or of few steps as much as
     makes 300, at most 0.3."""
@@ -105,24 +110,40 @@ class PretrainConfig:
             raise UserError(
                 f"short-share is {self.short_share} and long-share {self.long_share}; together they must be under 1"
             )
-        if self.length > self.positions:
-            raise UserError(f"length is {self.length}, positions {self.positions}; rows can't be longer than that")
-        if self.units % self.n_heads:
+        if self.n_units % self.n_heads:
             raise UserError(
-                f"{self.units} units don't divide into {self.n_heads} heads; give other --heads or --units"
+                f"{self.n_units} units don't divide into {self.n_heads} heads; give other --heads or --units"
             )
+        if self.positions is not None:  # otherwise the model that it starts from may know
+            self._check_rows(self.positions)
+
+    def _check_rows(self, positions: int) -> None:
+        if self.length > positions:
+            raise UserError(f"length is {self.length}, positions {positions}; rows can't be longer than that")
         if self.batch_tokens and self.batch_tokens % self._even_tokens:
             raise UserError(
                 f"batch-tokens is {self.batch_tokens}; give a multiple of {self._even_tokens}: rows are full"
             )
 
     @property
+    def n_layers(self) -> int:
+        return self.layers or _USUAL["layers"]
+
+    @property
+    def n_units(self) -> int:
+        return self.units or _USUAL["units"]
+
+    @property
+    def n_positions(self) -> int:
+        return self.positions or _USUAL["positions"]
+
+    @property
     def n_heads(self) -> int:
-        return self.heads or max(1, self.units // 32)
+        return self.heads or max(1, self.n_units // 32)
 
     @property
     def usual_vocabulary(self) -> int:
-        return next(size for below, size in _VOCABULARIES.items() if self.units < below)
+        return next(size for below, size in _VOCABULARIES.items() if self.n_units < below)
 
     @property
     def short(self) -> int | None:
@@ -137,24 +158,39 @@ class PretrainConfig:
     def lengths(self) -> dict[int, float]:
         """Of the rows, and which share of the steps has them."""
         shares = {self.short: self.short_share} if self.short else {}
-        shares |= {self.positions: self.long_share} if self.long_share and self.positions > self.length else {}
+        shares |= {self.n_positions: self.long_share} if self.long_share and self.n_positions > self.length else {}
         return {self.length: 1 - sum(shares.values())} | shares
 
     @property
     def _even_tokens(self) -> int:
         return math.lcm(*self.lengths)
 
+    def going_on(self, base: Mapping[str, int | bool]) -> PretrainConfig:
+        """This config with the shape and vocabulary that a base has. Another one that was asked for is refused, but
+        for more positions."""
+        for name, has in base.items():
+            if (wanted := getattr(self, name)) in (None, False, has) or (name == "positions" and wanted > has):
+                continue
+            words = f"{name} is {wanted}" if name != "cased" else "cased was asked for"
+            held = f"the base's is {has}" if name != "cased" else "the base reads capitals as small letters"
+            raise UserError(f"{words}, and {held}; leave it out with --start")
+        more = max(base["positions"], self.positions or 0)
+        rate = self.learning_rate or float(f"{_GOING_ON / base['units']:.2g}")
+        known: dict[str, Any] = dict(base)
+        return replace(self, **(known | {"positions": more, "learning_rate": rate}))
+
     def settled(self, pieces: int) -> PretrainConfig:
-        """This config with every None filled in that depends on how many pieces the text has."""
+        """This config with every None filled in, by the usual shape and by how many pieces the text has."""
         tokens = self.batch_tokens or self._batch(pieces)
         steps = self.steps
         if steps is None and self.minutes is None:
             steps = max(1, round(_PASSES * pieces / tokens))
-        rate = self.learning_rate or float(f"{_HIGHEST / self.units:.2g}")
+        rate = self.learning_rate or float(f"{_HIGHEST / self.n_units:.2g}")
         few = 0.1 if steps is None else min(0.3, max(0.1, _WARMED / steps))
         warmup = few if self.warmup is None else self.warmup
         return replace(
-            self, batch_tokens=tokens, steps=steps, learning_rate=rate, warmup=warmup, heads=self.n_heads
+            self, batch_tokens=tokens, steps=steps, learning_rate=rate, warmup=warmup, heads=self.n_heads,
+            layers=self.n_layers, units=self.n_units, positions=self.n_positions,
         )  # fmt: skip
 
     def _batch(self, pieces: int) -> int:
@@ -177,12 +213,16 @@ pretrain = Question(
     or .xz, or patterns of them in quotes; blank lines part documents, some of which are held out and scored. The
     learning rate rises, and falls to 0 when the budget ends. With `out`, a plain Hugging Face folder is written
     there. A teacher reads all of the text once, unmasked, before; a linear map of the pupil's last states, which
-    isn't kept, is to say what the teacher's are. A pre-training that was killed goes on from its last point of the
+    isn't kept, is to say what the teacher's are. With a model to start from nothing is drawn: it goes on
+    learning, from these texts and with its own vocabulary. A pre-training that was killed goes on from its last point of the
     curve.""",
     config=PretrainConfig,
     inputs={"texts": Input("documents", many=True)},
-    optional={"teacher": Input("model", flag="A larger encoder whose last states of each word are learnt, too.")},
-    version=3,
+    optional={
+        "start": Input("model", flag="A BERT to go on from, with its vocabulary, shape and weights."),
+        "teacher": Input("model", flag="A larger encoder whose last states of each word are learnt, too."),
+    },
+    version=4,
     main="accuracy",
     better="higher",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
