@@ -2015,8 +2015,8 @@ def pretrain(
     learning rate rises, and falls to 0 when the budget ends. With `out`, a plain Hugging Face folder is written
     there. A teacher reads all of the text once, unmasked, before; a linear map of the pupil's last states, which
     isn't kept, is to say what the teacher's are. With a model to start from nothing is drawn: it goes on
-    learning, from these texts and with its own vocabulary. A pre-training that was killed goes on from its last point of the
-    curve.
+    learning, from these texts and with its own vocabulary. A pre-training that was killed goes on from its last
+    point of the curve.
 
     Args:
         start: A BERT to go on from, with its vocabulary, shape and weights.

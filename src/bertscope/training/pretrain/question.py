@@ -68,8 +68,8 @@ class PretrainConfig:
     """Tokens of a step; by default as many as make 200 steps of the text, but 4,096 to 131,072."""
     learning_rate: float | None = None
     """The highest learning rate, from which it decays linearly to 0; by default 0.3 over the units, 1.2e-3 for 256,
-    and a third of that for a model that has learnt before. Deep models learn nothing at too high a one, and at too low
-    a one don't see how words belong together for a long time."""
+    and a third of that for a model that has learnt before. Deep models learn nothing at too high a one, and at
+    too low a one don't see how words belong together for a long time."""
     warmup: float | None = None
     """The share of the budget over which the learning rate rises; by default a tenth, or of few steps as much as
     makes 300, at most 0.3."""
@@ -214,8 +214,8 @@ pretrain = Question(
     learning rate rises, and falls to 0 when the budget ends. With `out`, a plain Hugging Face folder is written
     there. A teacher reads all of the text once, unmasked, before; a linear map of the pupil's last states, which
     isn't kept, is to say what the teacher's are. With a model to start from nothing is drawn: it goes on
-    learning, from these texts and with its own vocabulary. A pre-training that was killed goes on from its last point of the
-    curve.""",
+    learning, from these texts and with its own vocabulary. A pre-training that was killed goes on from its last
+    point of the curve.""",
     config=PretrainConfig,
     inputs={"texts": Input("documents", many=True)},
     optional={
