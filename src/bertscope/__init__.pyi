@@ -1977,6 +1977,7 @@ def pretrain(
     *,
     start: ModelLike | None = None,
     teacher: ModelLike | None = None,
+    init: Literal['pretrained', 'random'] = 'pretrained',
     layers: int | None = None,
     heads: int | None = None,
     units: int | None = None,
@@ -2021,6 +2022,7 @@ def pretrain(
     Args:
         start: A BERT to go on from, with its vocabulary, shape and weights.
         teacher: A larger encoder whose last states of each word are learnt, too.
+        init: With a model to start from. random: take its vocabulary and shape alone, and draw all weights.
         layers: Layers of the encoder; by default 6. With a model to start from, this and what follows up to `positions` is that model's.
         heads: Heads of a layer; by default one for every 32 units.
         units: Hidden units, by default 256; a layer's MLP has four times as many.

@@ -1,4 +1,7 @@
-"""The pre-training of the next pocket, on a machine that is lent for half an hour, by calls of at most ten minutes.
+"""The pre-trainings of the next pocket, on a machine that is lent for half an hour, by calls of at most ten minutes.
+
+The first pocket goes on learning, from other text, with more positions: with a teacher and without one, side by side,
+and both are compared with the first one by `pocket_compare.py`. A third run has drawn weights: how abilities emerge.
 
 The text is tokenised beforehand (`pack`), so that no minute of the machine goes to it, and travels in three parts.
 Only what a call carries is in its working tree: `bring` copies that to /tmp, where everything else happens.
@@ -6,18 +9,13 @@ Only what a call carries is in its working tree: `bring` copies that to /tmp, wh
 copies to $OUT what wasn't fetched yet: the small files, and up to four files of weights a call (16 MB each of 64),
 the last ones first.
 
-    here     pocket_run.py pack FOLDER TEXT ...          vocabulary and text, as FOLDER/part-1 to part-3
-    1        pocket_run.py bring carry/one               (a part of 25 MB, and the teacher's folder)
-    2        pocket_run.py bring carry/two; pocket_trial.py (a choice of recipe, four minutes)
-    3        pocket_run.py start; pocket_run.py wait; pocket_run.py collect
-    4        pocket_run.py wait; pocket_run.py collect   (the model, and three checkpoints)
-    5        pocket_compare.py score /tmp/pocket-run/model ...; pocket_run.py collect   (four more)
+    here     pocket_run.py pack FOLDER TEXT ...              the text, as FOLDER/part-1 to part-3
+    1, 2     pocket_run.py bring CARRIED                     parts of 25 MB, the teacher, the tasks' data
+    2        pocket_run.py start taught plain --minutes 15   (with NVIDIA's MPS they work at once)
+    3        pocket_run.py wait taught plain; pocket_run.py collect taught plain
+    4        pocket_run.py start emerging --minutes 4; pocket_compare.py score /tmp/pocket-run/taught/model ...
 
-A machine that nobody calls for half a minute is gone with all that is on it. So these calls are sent together, each
-of which does nothing where the one before failed (`test -e /tmp/pocket-run/pid`).
-
-A training that has learnt nothing after an eighth of its time, or whose loss isn't finite, is begun again with half
-the learning rate and the minutes that are left, twice at most.
+A machine that nobody calls for half a minute is gone with all that is on it. So these calls are sent together.
 """
 
 from __future__ import annotations
@@ -30,45 +28,41 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import asdict
-from itertools import islice
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from bertscope.training.packed_text import PackedText
+from typing import Any
 
 HERE = Path(__file__).resolve().parents[2]
 PLACE = Path(os.environ.get("POCKET_RUN", "/tmp/pocket-run"))
-MODEL = PLACE / "model"
-CHOSEN = PLACE / "chosen.json"  # what pocket_trial.py found to be better
+TEACHER = "all-MiniLM-L6-v2"  # its weights in half precision, for the way
 RECIPE: dict[str, Any] = {
-    "layers": 12, "heads": 12, "units": 192, "vocabulary": 12_288, "positions": 512, "length": 128,
-    "short_share": 0.25, "long_share": 0.1, "batch_tokens": 131_072, "learning_rate": 2e-3, "warmup": 0.05,
-    "mask_rate": 0.2, "next_sentence": True, "dropout": 0.0, "compiled": True, "keep": "log",
-    "checkpoints": 12, "half": True,
+    "start": "pocket", "positions": 512, "length": 128, "short_share": 0.25, "long_share": 0.1, "mask_rate": 0.2,
+    "next_sentence": True, "batch_tokens": 131_072, "learning_rate": 1e-3, "warmup": 0.05, "dropout": 0.0,
+    "compiled": True, "half": True,
 }  # fmt: skip
 RECIPE |= json.loads(os.environ.get("POCKET_RECIPE", "{}"))  # a rehearsal's
+RUNS: dict[str, dict[str, Any]] = {
+    "taught": {"teacher": str(PLACE / "parts" / TEACHER), "teacher_weight": 3.0},
+    "plain": {},
+    "emerging": {"init": "random", "learning_rate": 2e-3, "keep": "log", "checkpoints": 12},
+}
 PARTS, TOGETHER = 3, 4
-TEACHER = "all-MiniLM-L6-v2"  # its weights in half precision, for the way
-DEMO_WORDS = """thanked kate lily blamed remembers delicious hates polite gladly thanking buying locking stealing
-    drinks reads eats laughs sleeps pushing loudly"""  # those that the text's own vocabulary has in pieces
-LEARNT = 0.5  # bits for a word less than before any step, after
-SOON = 1 / 8  # of the time
 TEXTS = "texts.json"
 
 
 def pack(folder: Path, texts: list[str]) -> None:
-    """Tokenise, and divide what is packed into parts that fit a call each."""
+    """Tokenise as the first pocket does, and divide what is packed into parts that fit a call each."""
     from bertscope.data.documents import open_documents
-    from bertscope.training.packed_text import PackedText
+    from bertscope.models.load import load
+    from bertscope.training.pretrain.beginning import beginning
     from bertscope.training.pretrain.measure import _read
     from bertscope.training.pretrain.question import PretrainConfig
 
-    documents = [open_documents(one) for one in texts]
-    learnt, whole = folder / "learnt", folder / "whole"
-    _read(documents, PretrainConfig(**RECIPE, steps=1), learnt, resume=True)
-    with_words(PackedText.open(learnt), whole)
+    documents, whole = [open_documents(one) for one in texts], folder / "whole"
+    config = PretrainConfig(**{name: value for name, value in RECIPE.items() if name != "start"})
+    begun = beginning(load(RECIPE["start"]), config)
+    config = begun.shaped(config)
+    _read(documents, config, whole, resume=True, reader=begun.reader(config))
     known = [{"name": one.name, "digest": one.digest} for one in documents]
     how = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 1, "pb": 1}]  # numbers of two bytes
     words = (whole / "train.bin").read_bytes()
@@ -82,38 +76,6 @@ def pack(folder: Path, texts: list[str]) -> None:
         if path.name != "train.bin":
             shutil.copy(path, folder / "part-1")
     (folder / "part-1" / TEXTS).write_text(json.dumps(known), encoding="utf-8")
-
-
-def with_words(text: PackedText, folder: Path) -> None:
-    """The same text, the demo's words being pieces of the vocabulary, in the place of its rarest ones: pairs of the
-    demo differ in one word, and are to have as many pieces."""
-    from transformers import BertTokenizer
-
-    from bertscope.core.folders import whole_folder
-    from bertscope.models.open_tokenizer import save_tokenizer
-    from bertscope.training.retold import Retold
-    from bertscope.training.taught_words import stretches
-
-    known, names = text.tokenizer.get_vocab(), text.tokenizer.convert_ids_to_tokens(range(len(text.tokenizer)))
-    new = [word for word in DEMO_WORDS.split() if word not in known]
-    longer = (int(one) for one in text.frequencies().argsort(kind="stable") if len(names[one].lstrip("#[")) > 1)
-    rare = list(islice((one for one in longer if one not in text.tokenizer.all_special_ids), len(new)))
-    kept = {piece: number for piece, number in known.items() if number not in rare}
-    tokenizer = BertTokenizer(
-        vocab=kept | dict(zip(new, rare, strict=True)), do_lower_case=True, model_max_length=RECIPE["positions"]
-    )
-    told, counts = Retold(text.tokenizer, tokenizer), asdict(text.counts)
-    with whole_folder(folder, "tokenised-text") as scratch:
-        for name, ids, count in (("train", text.train, "pieces"), ("held_out", text.held_out, "held_out_pieces")):
-            counts[count] = 0
-            with (scratch / f"{name}.bin").open("xb") as file:
-                for _, some in stretches(ids, told):
-                    pieces = told.pieces(some)[0]
-                    file.write(pieces.astype(ids.dtype).tobytes())
-                    counts[count] += len(pieces)
-        save_tokenizer(tokenizer, scratch)
-        record = {"digest": text.digest, "dtype": str(text.train.dtype), "counts": counts}
-        (scratch / "tokens.json").write_text(json.dumps(record), encoding="utf-8")
 
 
 def bring(carried: Path) -> None:
@@ -131,12 +93,45 @@ def bring(carried: Path) -> None:
             shutil.copy(script, PLACE / "tree/tests/support")
 
 
-def unpack() -> None:
-    """The tokenised text, where a training into MODEL looks for it."""
-    text = MODEL.with_name(MODEL.name + ".text")
-    if text.exists():
-        return
-    parts, scratch = PLACE / "parts", PLACE / "unpacking"
+def start(run: str, minutes: float) -> None:
+    """Begin in a session of its own, which outlives the call; unless something didn't come along."""
+    needed = [TEXTS, TEACHER, *(f"train-{part + 1}.xz" for part in range(PARTS))]
+    if missing := [name for name in needed if not (PLACE / "parts" / name).exists()]:
+        raise SystemExit(f"{', '.join(missing)} weren't brought: nothing is begun")
+    place = PLACE / run
+    place.mkdir()
+    with (place / "log").open("w") as log:
+        script = str(PLACE / "tree/tests/support/pocket_run.py")
+        words = [sys.executable, script, "once", run, "--minutes", str(minutes)]
+        # The log also has why a compiled layer is compiled anew: that breaks the recording of a step.
+        talking = os.environ | {"TORCH_LOGS": "recompiles", "PYTHONUNBUFFERED": "1"}
+        how = {"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL, "start_new_session": True, "cwd": place}
+        (place / "pid").write_text(str(subprocess.Popen(words, env=talking, **how).pid))
+
+
+def once(run: str, minutes: float) -> None:
+    """Train, in this process."""
+    sys.path.insert(0, str(HERE / "src"))
+    import bertscope
+    from bertscope.data.documents import Documents
+    from bertscope.training.packed_text import PackedText
+    from bertscope.training.pretrain import measure
+
+    began, place = time.perf_counter(), PLACE / run
+    text = unpacked(place / "model.text")
+    # It is this text, whatever another version of the tokenizer's library calls it.
+    measure.packed_text = lambda _, folder, digest, **how: replace(PackedText.open(folder), digest=digest)
+    known = json.loads((PLACE / "parts" / TEXTS).read_text(encoding="utf-8"))
+    texts = [Documents(one["name"], (), one["digest"]) for one in known]  # tokenised already: no file is opened
+    settings = RECIPE | RUNS[run] | {"minutes": minutes}
+    made = bertscope.pretrain(texts, **settings, out=text.with_name("model"))
+    made.result.save(place / "result")
+    (place / "done").write_text(f"{time.perf_counter() - began:.0f} seconds in all\n")
+
+
+def unpacked(text: Path) -> Path:
+    """The tokenised text, where a training looks for it."""
+    parts, scratch = PLACE / "parts", text.with_name("unpacking")
     scratch.mkdir(exist_ok=True)
     for path in parts.iterdir():
         if path.is_file() and path.suffix != ".xz" and path.name != TEXTS:
@@ -144,150 +139,91 @@ def unpack() -> None:
     with (scratch / "train.bin").open("wb") as file:
         for part in range(PARTS):
             file.write(lzma.decompress((parts / f"train-{part + 1}.xz").read_bytes()))
-    scratch.rename(text)
+    return scratch.rename(text)
 
 
-def start(minutes: float, tries: int) -> None:
-    """Begin in a session of its own, which outlives the call; unless something didn't come along."""
-    needed = [TEXTS, TEACHER, *(f"train-{part + 1}.xz" for part in range(PARTS))]
-    if missing := [name for name in needed if not (PLACE / "parts" / name).exists()]:
-        raise SystemExit(f"{', '.join(missing)} weren't brought: nothing is begun")
-    with (PLACE / "log").open("w") as log:
-        script = str(PLACE / "tree/tests/support/pocket_run.py")
-        words = [sys.executable, script, "train", "--minutes", str(minutes), "--tries", str(tries)]
-        # The log also has why a compiled layer is compiled anew: that breaks the recording of a step.
-        talking = os.environ | {"TORCH_LOGS": "recompiles"}
-        how = {"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL, "start_new_session": True, "cwd": PLACE}
-        (PLACE / "pid").write_text(str(subprocess.Popen(words, env=talking, **how).pid))
-
-
-def train(minutes: float, tries: int) -> None:
-    """Try, and try again with half the rate where nothing is learnt. Each try is a process: it can be ended."""
-    unpack()
-    began, rate = time.time(), RECIPE["learning_rate"]
-    for attempt in range(1, tries + 1):
-        if (left := minutes - (time.time() - began) / 60) <= 0:
-            return
-        words = [sys.executable, __file__, "once", "--minutes", f"{left:.3f}", "--rate", str(rate)]
-        trying = subprocess.Popen(words, cwd=PLACE)
-        while trying.poll() is None and not (attempt < tries and in_vain(left)):
-            time.sleep(2)
-        if trying.poll() == 0:
-            return
-        trying.kill()
-        trying.wait()
-        print(f"begun again: {status()} with a learning rate of {rate:g}", flush=True)
-        rate /= 2
-        for path in PLACE.glob("model.checkpoint*"):
-            shutil.rmtree(path)
-        shutil.rmtree(MODEL, ignore_errors=True)
-
-
-def once(minutes: float, rate: float) -> None:
-    sys.path.insert(0, str(HERE / "src"))
-    import bertscope
-    from bertscope.data.documents import Documents
-
-    began = time.perf_counter()
-    known = json.loads((PLACE / "parts" / TEXTS).read_text(encoding="utf-8"))
-    texts = [Documents(one["name"], (), one["digest"]) for one in known]  # tokenised already: no file is opened
-    chosen = json.loads(CHOSEN.read_text(encoding="utf-8")) if CHOSEN.exists() else {}
-    settings = RECIPE | chosen | {"learning_rate": rate, "minutes": minutes}
-    if settings.get("teacher_weight") != 0:
-        settings["teacher"] = str(PLACE / "parts" / TEACHER)
-    else:
-        del settings["teacher_weight"]
-    made = bertscope.pretrain(texts, **settings, out=MODEL)
-    made.result.save(PLACE / "result")
-    (PLACE / "done").write_text(f"{time.perf_counter() - began:.0f} seconds in all\n")
-
-
-def in_vain(minutes: float) -> bool:
-    """Whether so much time has passed that something should have been learnt, and nothing was."""
-    points = curve()
-    if not points or points[-1]["seconds"] < SOON * 60 * minutes:
-        return False
-    return points[0]["bits_per_word"] - points[-1]["bits_per_word"] < LEARNT
-
-
-def curve() -> list[dict[str, float]]:
-    history = PLACE / "model.checkpoint/history.json"
+def curve(run: str) -> list[dict[str, float]]:
+    history = PLACE / run / "model.checkpoint/history.json"
     try:
         return json.loads(history.read_text())["epochs"]
     except (OSError, ValueError):  # none yet, or it is being written
         return []
 
 
-def goes_on() -> bool:
+def goes_on(run: str) -> bool:
     """Whether it is still being trained: neither done nor broken."""
-    if (PLACE / "done").exists() or not (PLACE / "pid").exists():
+    place = PLACE / run
+    if (place / "done").exists() or not (place / "pid").exists():
         return False
     try:
-        state = Path("/proc", (PLACE / "pid").read_text(), "stat").read_text()
+        state = Path("/proc", (place / "pid").read_text(), "stat").read_text()
     except OSError:
         return False
     return state.rpartition(")")[2].split()[0] != "Z"  # who died and wasn't buried
 
 
-def status() -> str:
-    if (PLACE / "done").exists():
-        return "done: " + (PLACE / "done").read_text().strip()
-    if points := curve():
+def status(run: str) -> str:
+    place = PLACE / run
+    if (place / "done").exists():
+        return "done: " + (place / "done").read_text().strip()
+    if not (place / "log").exists():
+        return "not begun"
+    if not goes_on(run):
+        return "broken: " + (place / "log").read_text()[-1500:]
+    if points := curve(run):
         last = points[-1]
         told = f"accuracy {last['score']:.4f}, {last['bits_per_word']:.3f} bits a word"
         return f"step {last['step']:,}, {last['seconds']:.0f} s, {told}"
-    if not (PLACE / "log").exists():
-        return "nothing was begun"
-    return "getting ready" if goes_on() else "broken: " + (PLACE / "log").read_text()[-500:]
+    return "getting ready"
 
 
-def collect(out: Path) -> list[str]:
-    """The small files, and weights that weren't fetched by an earlier call, called by their checkpoints."""
-    fetched = PLACE / "fetched"
+def collect(runs: list[str], out: Path) -> list[str]:
+    """The small files, and weights that weren't fetched by an earlier call, called by their runs and steps."""
+    fetched, new = PLACE / "fetched", list[Path]()
     fetched.mkdir(exist_ok=True)
-    found = [*MODEL.glob("checkpoint-*/model.safetensors"), *PLACE.glob("model.checkpoint-*/model.safetensors")]
-    weights = {int(path.parent.name.rpartition("-")[2]): path for path in found}
-    new = [step for step in sorted(weights, reverse=True) if not (fetched / str(step)).exists()]
-    for step in new[:TOGETHER]:
-        shutil.copy(weights[step], out / f"checkpoint-{step}.safetensors")
-        (fetched / str(step)).touch()
-    small = out / "small"
-    small.mkdir()
-    if weights:
-        for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
-            shutil.copy(weights[max(weights)].parent / name, small)
-    (small / "curve.json").write_text(json.dumps(curve()))
-    for path in (PLACE / "log", PLACE / "done"):
-        if path.exists():
-            shutil.copy(path, small)
-    if (PLACE / "result").exists():
-        shutil.make_archive(str(small / "result"), "gztar", PLACE / "result")
-    shutil.make_archive(str(out / "small"), "gztar", small)
-    shutil.rmtree(small)
-    return [f"{len(new) - len(new[:TOGETHER])} more to fetch", *sorted(path.name for path in out.iterdir())]
+    for run in runs:
+        model = PLACE / run / "model"
+        within = sorted(model.glob("checkpoint-*"), key=lambda path: -int(path.name.rpartition("-")[2]))
+        for folder in (model, *within):
+            name = f"{run}.safetensors" if folder == model else f"{run}-{folder.name}.safetensors"
+            if (folder / "model.safetensors").exists() and not (fetched / name).exists():
+                new.append(out / name)
+                if len(new) <= TOGETHER:
+                    shutil.copy(folder / "model.safetensors", out / name)
+                    (fetched / name).touch()
+        small = out / "small"
+        small.mkdir()
+        for path in (*model.glob("*.json"), PLACE / run / "log", PLACE / run / "done"):
+            if path.exists():
+                shutil.copy(path, small)
+        (small / "curve.json").write_text(json.dumps(curve(run)))
+        if (PLACE / run / "result").exists():
+            shutil.copytree(PLACE / run / "result", small / "result")
+        shutil.make_archive(str(out / run), "gztar", small)
+        shutil.rmtree(small)
+    return [f"{max(0, len(new) - TOGETHER)} more to fetch", *sorted(path.name for path in out.iterdir())]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("pack", "bring", "start", "train", "once", "status", "wait", "collect"))
-    parser.add_argument("given", nargs="*")
-    parser.add_argument("--minutes", type=float, default=14.3)
-    parser.add_argument("--tries", type=int, default=3)
-    parser.add_argument("--rate", type=float, default=RECIPE["learning_rate"])
+    parser.add_argument("what", choices=("pack", "bring", "start", "once", "status", "wait", "collect"))
+    parser.add_argument("given", nargs="*", help="paths, or runs: " + ", ".join(RUNS))
+    parser.add_argument("--minutes", type=float, default=15)
     parser.add_argument("--longest", type=float, default=560, help="wait: seconds")
     asked = parser.parse_args()
     if asked.what == "pack":
         pack(Path(asked.given[0]), asked.given[1:])
     elif asked.what == "bring":
         bring(Path(asked.given[0]))
-    elif asked.what == "once":
-        once(asked.minutes, asked.rate)
-    elif asked.what in ("start", "train"):
-        (start if asked.what == "start" else train)(asked.minutes, asked.tries)
     elif asked.what == "collect":
-        print(*collect(Path(os.environ["OUT"])), sep="\n")
+        print(*collect(asked.given, Path(os.environ["OUT"])), sep="\n")
     elif asked.what == "wait":
         until = time.time() + asked.longest
-        while time.time() < until and goes_on():
+        while time.time() < until and any(map(goes_on, asked.given)):
             time.sleep(1)
-    print(status())
+    else:
+        for run in asked.given:
+            if asked.what != "status":
+                (start if asked.what == "start" else once)(run, asked.minutes)
+    if asked.what not in ("pack", "bring"):
+        print(*(f"{run}: {status(run)}" for run in asked.given), sep="\n")

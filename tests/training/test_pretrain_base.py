@@ -130,6 +130,25 @@ def test_the_base_own_shape_may_be_said(path, base):
     assert pretrain([path], start=base, config=replace(GOING_ON, layers=1, units=32, heads=2)).encoder.n_layers == 1
 
 
+def test_vocabulary_and_shape_are_taken_without_weights(path, base):
+    """It begins with how frequent pieces are alone, and learns as one that was always drawn."""
+    made = pretrain([path], start=base, config=replace(GOING_ON, init="random", positions=48, batch_tokens=768))
+    before, chance = made.result["before"], made.result["chance"]
+    assert before.low <= chance.value <= before.high + 0.05 and before.value < 0.15
+    assert made.encoder.tokenizer.get_vocab() == base.tokenizer.get_vocab() and made.encoder.max_length == 48
+    origin = made.encoder.record.origin
+    assert origin.base is None and origin.recipe["learning_rate"] == pytest.approx(0.3 / 32, rel=0.01)
+    weights = [one.model.bert.embeddings.word_embeddings.weight.cpu() for one in (made.encoder, base)]
+    assert abs(torch.corrcoef(torch.stack([one.flatten() for one in weights]))[0, 1]) < 0.1
+    parts = made.encoder.model.bert.embeddings.token_type_embeddings.weight
+    assert torch.equal(parts[0], parts[1]), "no row had a second part"
+
+
+def test_drawn_without_a_start_is_refused(path):
+    with pytest.raises(UserError, match="init is random, and without --start weights are drawn anyway"):
+        pretrain([path], config=replace(SHAPE, init="random", steps=2))
+
+
 def test_who_cannot_go_on_is_refused(path, tmp_path):
     (tmp_path / "empty.txt").write_text("\n\n")
     with pytest.raises(UserError, match="there is no text to learn from"):

@@ -37,6 +37,14 @@ class Beginning(Protocol):
         """What a model that is kept needs beside what it learnt."""
 
 
+def beginning(start: Encoder | None, config: PretrainConfig) -> Beginning:
+    if start is None and config.init == "random":
+        raise UserError("init is random, and without --start weights are drawn anyway; leave it out, or give a model")
+    if start is None:
+        return Drawn()
+    return GoingOn(start) if config.init == "pretrained" else Redrawn(start)
+
+
 class Drawn:
     def shaped(self, config: PretrainConfig) -> PretrainConfig:
         return replace(config, positions=config.n_positions)
@@ -52,18 +60,11 @@ class Drawn:
         )  # fmt: skip
         made.bertscope = _noted(config, text, name, teacher)
         model = _model(made, config)
-        # How frequent pieces are is in the last bias from the start. Otherwise it is learnt first, by states that
-        # become alike, since that is the quickest way; of which deep models don't recover.
-        with torch.no_grad():
-            model.cls.predictions.bias.copy_(torch.from_numpy(np.log(text.frequencies())))
+        _know_frequencies(model, text)
         return _encoder(model, text, f"{config.layers}x{config.heads}x{config.units} on {name}")
 
     def close(self, encoder: Encoder, config: PretrainConfig) -> None:
-        """Where no row had a second part, that of a pair is read as the first: otherwise as it was drawn."""
-        if not config.next_sentence:
-            with torch.no_grad():
-                parts = encoder.model.base_model.embeddings.token_type_embeddings.weight
-                parts[1:] = parts[0]
+        _know_parts(encoder, config)
 
 
 class GoingOn:
@@ -99,8 +100,7 @@ class GoingOn:
         return tokenizer
 
     def encoder(self, config: PretrainConfig, text: PackedText, name: str, teacher: Encoder | None = None) -> Encoder:
-        has = self._base.model.config.to_dict() | {"max_position_embeddings": config.n_positions, "dtype": None}
-        made = BertConfig.from_dict(has)  # without how attention was to be computed for whoever opened it
+        made = self._shape(config)
         made.bertscope = _noted(config, text, name, teacher, self._base.record)
         model = _model(made, config)
         self._take_over(model)
@@ -108,6 +108,11 @@ class GoingOn:
 
     def close(self, encoder: Encoder, config: PretrainConfig) -> None:
         """Nothing: second parts are read as the base reads them."""
+
+    def _shape(self, config: PretrainConfig) -> BertConfig:
+        """The base's, without how attention was to be computed for whoever opened it."""
+        has = self._base.model.config.to_dict() | {"max_position_embeddings": config.n_positions, "dtype": None}
+        return BertConfig.from_dict(has)
 
     @property
     def _is_cased(self) -> bool:
@@ -128,6 +133,37 @@ class GoingOn:
             raise UserError(f"a pre-training can't go on from {self._base.name}: it was cut") from error
         lacking = [key for key in found.missing_keys if not _tells_what_follows(key)]
         assert not lacking and all(map(_tells_what_follows, found.unexpected_keys)), found
+
+
+class Redrawn(GoingOn):
+    """With the vocabulary and shape of a BERT, and weights that are drawn: how it would come to what it knows."""
+
+    def encoder(self, config: PretrainConfig, text: PackedText, name: str, teacher: Encoder | None = None) -> Encoder:
+        made = self._shape(config)
+        made.bertscope = _noted(config, text, name, teacher)
+        model = _model(made, config)
+        _know_frequencies(model, text)
+        return _encoder(model, text, f"{self._base.name} drawn anew on {name}")
+
+    def close(self, encoder: Encoder, config: PretrainConfig) -> None:
+        _know_parts(encoder, config)
+
+
+def _know_frequencies(model: Any, text: PackedText) -> None:
+    """How frequent pieces are is in the last bias from the start. Otherwise it is learnt first, by states that become
+    alike, since that is the quickest way; of which deep models don't recover."""
+    known = torch.from_numpy(np.log(text.frequencies()))
+    with torch.no_grad():
+        model.cls.predictions.bias.fill_(known.min())  # a model may have more pieces than its tokenizer
+        model.cls.predictions.bias[: len(known)] = known
+
+
+def _know_parts(encoder: Encoder, config: PretrainConfig) -> None:
+    """Where no row had a second part, that of a pair is read as the first: otherwise as it was drawn."""
+    if not config.next_sentence:
+        with torch.no_grad():
+            parts = encoder.model.base_model.embeddings.token_type_embeddings.weight
+            parts[1:] = parts[0]
 
 
 def _tells_what_follows(key: str) -> bool:

@@ -28,7 +28,7 @@ from bertscope.training.loop import train
 from bertscope.training.masked_objective import MaskedWords, refuse_short_text
 from bertscope.training.mixed_rows import MixedRows
 from bertscope.training.packed_text import PackedText, packed_text
-from bertscope.training.pretrain.beginning import Drawn, GoingOn
+from bertscope.training.pretrain.beginning import beginning
 from bertscope.training.pretrain.question import USUAL_WEIGHT, PretrainConfig
 from bertscope.training.pretrain.result import pretrain_result
 from bertscope.training.row_order import RowOrder
@@ -56,13 +56,13 @@ def measure(
         refuse_who_cannot_teach(teacher)
     elif config.teacher_weight != USUAL_WEIGHT:
         raise UserError(f"teacher-weight is {config.teacher_weight}, but there is no teacher; name one by --teacher")
-    beginning = Drawn() if start is None else GoingOn(start)
-    config = beginning.shaped(config)
+    begun = beginning(start, config)
+    config = begun.shaped(config)
     with _folder_for_text(out) as folder:
-        text = _read(texts, config, folder, resume=resume, reader=beginning.reader(config))
+        text = _read(texts, config, folder, resume=resume, reader=begun.reader(config))
         settled = config.settled(len(text.train))
         name = ", ".join(one.name for one in texts)
-        encoder = beginning.encoder(settled, text, name, teacher)
+        encoder = begun.encoder(settled, text, name, teacher)
         rows = MixedRows(_orders(settled, text), list(settled.lengths.values()))
         spent = Spent(settled.steps, settled.minutes)
         course = Budget(
@@ -72,12 +72,12 @@ def measure(
         refuse_short_text(text.held_out, settled.length, next_sentence=settled.next_sentence)
         taught = taught_words(text, teacher, folder.parent, encoder.device) if teacher else None
         objective = _objective(encoder, text, settled, taught, {"start": start, "teacher": teacher})
-        kept = _Kept(encoder, objective, course, out, partial(beginning.close, config=settled), half=settled.half)
+        kept = _Kept(encoder, objective, course, out, partial(begun.close, config=settled), half=settled.half)
         history = train(
             encoder, objective, settled.training(), out=out, resume=resume, course=course, halves=True,
             closed=kept.look,
         )  # fmt: skip
-        beginning.close(encoder, settled)
+        begun.close(encoder, settled)
         if teacher and taught:
             history.notes.append(
                 f"also learnt what {teacher.name} makes of {len(taught.vectors):,} words: its states' "

@@ -28,6 +28,8 @@ USUAL_WEIGHT = 5.0
 class PretrainConfig:
     """What is trained, how, and for how long. What is None goes by the model's size, or the text's."""
 
+    init: Literal["pretrained", "random"] = "pretrained"
+    """With a model to start from. random: take its vocabulary and shape alone, and draw all weights."""
     layers: int | None = None
     """Layers of the encoder; by default 6. With a model to start from, this and what follows up to
     `positions` is that model's."""
@@ -174,9 +176,11 @@ class PretrainConfig:
             words = f"{name} is {wanted}" if name != "cased" else "cased was asked for"
             held = f"the base's is {has}" if name != "cased" else "the base reads capitals as small letters"
             raise UserError(f"{words}, and {held}; leave it out with --start")
-        more = max(base["positions"], self.positions or 0)
-        rate = self.learning_rate or float(f"{_GOING_ON / base['units']:.2g}")
         known: dict[str, Any] = dict(base)
+        more = max(base["positions"], self.positions or 0)
+        rate = self.learning_rate
+        if rate is None and self.init == "pretrained":
+            rate = float(f"{_GOING_ON / base['units']:.2g}")
         return replace(self, **(known | {"positions": more, "learning_rate": rate}))
 
     def settled(self, pieces: int) -> PretrainConfig:
