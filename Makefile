@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PEERS  := .venv-peers
 DOCS   := .venv-docs
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
-# Only files whose SHA-256 is in lock/, and only wheels: to build a package would run code that nobody pinned.
+# Installs only files whose SHA-256 is in lock/, and only wheels: building a package would run code that nobody pinned.
 LOCKED := $(PIP) --require-hashes --only-binary=:all:
 
 .DEFAULT_GOAL := help
@@ -17,12 +17,13 @@ help: ## show what can be made
 demo: $(VENV)/.installed ## run the demo on the built-in model and language: demo-report.html
 	$(BIN)/bertscope demo
 
-# A worker for each core that this process may use (one more than cores gains nothing). Each has its part of the tests
-# in order, since a file's tests share what is slow to make, and who is done takes from the end of another's.
+# One pytest worker for each core that this process may use (more workers than cores gain nothing). Each worker runs its
+# share of the tests in order, since tests of one file share fixtures that are slow to make. A worker that has finished
+# takes tests from the end of another worker's share.
 WORKERS = $(shell $(BIN)/python -c 'import os; \
 	cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(); \
 	print("-n", cores, "--dist worksteal") if cores > 1 else None')
-# Only the files that have such tests: to look through all of them takes half a minute.
+# Only the files that have tests marked `alone`: collecting all files takes half a minute.
 ALONE = $(shell grep -rl --include='*.py' 'mark\.alone' tests)
 
 test: $(VENV)/.tested ## run the tests that take seconds
@@ -49,11 +50,11 @@ notebooks: $(VENV)/.tested ## run the notebooks in docs/notebooks anew, and keep
 figures: $(VENV)/.tested ## draw the figures of docs/questions anew, of the built-in model
 	$(BIN)/python tests/support/question_figures.py
 
-# The same files give the same wheel, to the byte: hatchling writes one time, one order and one mode for all.
+# The same files give the same wheel, byte for byte: hatchling gives all files one time and one mode, in a fixed order.
 wheel: $(VENV)/.installed ## build the package: dist/bertscope-VERSION-py3-none-any.whl
 	$(BIN)/python -m hatchling build --target wheel --directory dist
 
-# mkdocs-material says at every build that it has a successor; once is enough.
+# mkdocs-material says at every build that it has a successor; the variable silences that.
 docs: $(DOCS)/.installed ## build the documentation as a site, in .venv-docs: site/index.html
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict --site-dir site
 
@@ -70,10 +71,10 @@ $(VENV)/.installed: pyproject.toml lock/torch.txt lock/cuda.txt lock/run.txt
 	@echo "installing into $(VENV) (a few minutes the first time)"
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bertscope needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
-	@# Between a folder's file (--find-links) and an index's, pip takes the index's; a CPU build at hand goes first.
+	@# If torch is both in a local folder (--find-links) and on the index, pip takes the index's. So a local CPU build goes first.
 	$(LOCKED) --no-index -r lock/torch.txt >/dev/null 2>&1 || echo "no CPU build of torch at hand: the package index's"
 	$(LOCKED) -r lock/torch.txt -r lock/run.txt
-	@# torch of the package index needs CUDA libraries on Linux; a build from elsewhere (+cpu) brings what it needs.
+	@# On Linux, torch from the package index needs CUDA libraries; a build from elsewhere (+cpu) brings what it needs.
 	if $(BIN)/python -c 'import sys; from importlib.metadata import version; \
 		sys.exit(sys.platform != "linux" or "+" in version("torch"))'; then $(LOCKED) -r lock/cuda.txt; fi
 	$(PIP) --no-build-isolation -e .
@@ -88,8 +89,9 @@ $(DOCS)/.installed: lock/docs.txt
 	$(DOCS)/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: -r lock/docs.txt
 	@touch $@
 
-# Peers aren't in lock/: they never come near .venv. What decides speed has the versions of constraints.txt; all of those
-# they can't have (boto3, which BertViz brings, wants an older python-dateutil).
+# The libraries that benchmarks compare with (peers) aren't in lock/: they are never installed into .venv. The packages that
+# decide speed have the versions of constraints.txt. Not all packages can: boto3, which BertViz needs, wants an older
+# python-dateutil.
 SAME := torch|transformers|tokenizers|safetensors|numpy|scipy|scikit-learn|pandas|accelerate|sentence-transformers
 
 $(PEERS)/.installed: benchmarks/peers/requirements.txt constraints.txt
