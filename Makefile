@@ -1,4 +1,4 @@
-# Everything happens in .venv; nothing else on the machine is touched.
+# Everything is installed into .venv (.venv-docs and .venv-peers for two targets); nothing else on the machine is touched.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -9,10 +9,12 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --no-deps
 LOCKED := $(PIP) --require-hashes --only-binary=:all:
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-gpu lint lock docs figures notebooks wheel bench bench-peers clean
+.PHONY: help install demo test test-all test-gpu lint lock docs figures notebooks wheel bench bench-peers clean
 
 help: ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+install: $(VENV)/.installed ## install into .venv: `. .venv/bin/activate` then puts bertscope on the path
 
 demo: $(VENV)/.installed ## run the demo on the built-in model and language: demo-report.html
 	$(BIN)/bertscope demo

@@ -15,6 +15,7 @@ from cyclopts import CycloptsError
 
 from bertscope.cli.main import app
 from bertscope.core import registry
+from bertscope.core.question import Question
 from bertscope.models.families import FAMILIES
 from command_tables import COMMANDS, SHARED, commands, documented, flag, tables, takes
 from doc_pages import HERE, code_blocks, run_blocks
@@ -127,6 +128,13 @@ def test_the_worked_example_of_contributing_works(tmp_path, monkeypatch, tiny):
     result = module.lengths(tiny, read_task("demo/sentiment", limit=24), module.LengthsConfig(groups=3))
     assert result.table["n"].tolist() == [8, 8, 8] and result.table["words"].is_monotonic_increasing
     assert result[module.lengths.main] and result.provenance["command"]
+
+
+def test_contributing_tells_of_every_argument_of_a_question():
+    page = (HERE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = page.split("The arguments of `Question`")[1].split("\n\n")[1]
+    named = re.findall(r"`(\w+)`", " ".join(line.split("|")[1] for line in table.splitlines()[2:]))
+    assert sorted(named) == sorted(field.name for field in fields(Question))
 
 
 def test_the_readme_names_every_family():
