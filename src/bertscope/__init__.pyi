@@ -1606,7 +1606,7 @@ def lottery(
         methods: s: prune whole heads and MLPs; m: prune single weights, by magnitude.
         seeds: Run one fine-tuning, one pruning and one set of tickets for each seed; 5 or more give intervals over trainings.
         threshold: The share of the full model's score that a subnetwork must keep.
-        rule: What that share is of. chance: of the score above a constant answer's; paper: of the plain score.
+        rule: What --threshold is a share of. chance: the score above a constant answer's; paper: the plain score.
         share: How much is pruned per step. s: this share of all heads, and one MLP; m: this share of the remaining weights.
         importance: For s: how importance is measured; see `importance`.
         stop: Which mask to keep: the last before the first that fails (paper), the smallest that passes, or the last that is above the threshold for certain (tested); see `prune`.
@@ -2239,7 +2239,7 @@ def prune(
         ranking: The folder of a stored result that ranks the model's heads and MLPs (ablate, circuit, graft, importance ...): parts are pruned in its order.
         method: s: prune whole heads and MLPs, the least important first; m: prune single weights, the smallest first.
         threshold: The share of the full model's score that must remain.
-        rule: What that share is of. chance: of the score above a constant answer's; paper: of the plain score, which lets a constant answer pass if the model is weak.
+        rule: What --threshold is a share of. chance: the score above a constant answer's; paper: the plain score, which lets a constant answer pass if the model is weak.
         share: How much is pruned per step. s: this share of all heads, and one MLP; m: this share of the remaining weights.
         importance: For s: how importance is measured; see `importance`.
         stop: Which mask to keep. paper: the last one before the first that fails; smallest: the smallest that passes, even if larger ones fail; tested: a mask passes if it is above the threshold for certain (one-sided test at .05).

@@ -33,7 +33,7 @@ class LotteryConfig:
     threshold: float = 0.9
     """The share of the full model's score that a subnetwork must keep."""
     rule: Literal["chance", "paper"] = "chance"
-    """What that share is of. chance: of the score above a constant answer's; paper: of the plain score."""
+    """What --threshold is a share of. chance: the score above a constant answer's; paper: the plain score."""
     share: float = 0.1
     """How much is pruned per step. s: this share of all heads, and one MLP; m: this share of the remaining weights.
    """

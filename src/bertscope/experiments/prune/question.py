@@ -24,8 +24,8 @@ class PruneConfig:
     threshold: float = 0.9
     """The share of the full model's score that must remain."""
     rule: Literal["chance", "paper"] = "chance"
-    """What that share is of. chance: of the score above a constant answer's; paper: of the plain score, which lets a
-    constant answer pass if the model is weak."""
+    """What --threshold is a share of. chance: the score above a constant answer's; paper: the plain score, which
+    lets a constant answer pass if the model is weak."""
     share: float = 0.1
     """How much is pruned per step. s: this share of all heads, and one MLP; m: this share of the remaining weights.
    """
