@@ -756,7 +756,7 @@ def contrastive(
         sentences: For unsupervised: split texts into sentences.
         positives: shuffled: each text gets another text's positive, as a control for what any training does.
         keep: Which epoch's weights to keep: the last, or the best by the validation score; or a number of checkpoints along the training, as for finetune.
-        keep_spacing: With a number for `keep`: even, or logarithmic.
+        keep_spacing: With a number for --keep: even, or logarithmic.
         seed: Seed of the projection's first weights, the order, dropout, and how positives are shuffled.
         text: The column with the text; by default guessed from the column names.
         text_pair: The column with the second text of a pair.
@@ -1173,13 +1173,13 @@ def finetune(
         learning_rate: The peak learning rate, from which it decays linearly to 0; by default the recipe's.
         warmup: The share of all steps over which the learning rate rises; by default the recipe's.
         weight_decay: AdamW's weight decay; biases and LayerNorm have none.
-        batch_size: Examples per batch; a step is one batch unless `accumulate` is set.
+        batch_size: Examples per batch; a step is one batch unless --accumulate is set.
         accumulate: Gradient accumulation: add up the gradients of this many batches for one step, for steps of more examples than fit into memory at once.
         class_weights: balanced: rare labels count for more in the loss, each by how much rarer it is than if all labels were equally frequent. For one label a text or a word.
         clip: Gradients are clipped to this norm.
         init: random: draw all weights anew, as a control for what pre-training gives.
         keep: Which epoch's weights to keep: the last, or the best on the validation set. A number: the last epoch's, and that many checkpoints along the training, its start and its end included, as folders `checkpoint-STEP` in the model's folder, each a whole model.
-        keep_spacing: With a number for `keep`. even: equally many steps between checkpoints; logarithmic: closer together early in the training, from the first step on.
+        keep_spacing: With a number for --keep. even: equally many steps between checkpoints; logarithmic: closer together early in the training, from the first step on.
         patience: Early stopping: end after this many epochs in a row without a new best on the validation set, and keep the best epoch's weights.
         without: Layers to leave out before the training: `12`, `11-12`, `3,7-9`.
         classifier: linear: the family's own; relu: its last linear layer becomes two, with 50 hidden units and a ReLU between.
@@ -1392,7 +1392,7 @@ def geometry(
 
     Args:
         least: Occurrences that a word type (a word in lower case) needs for SelfSim and MEV (the paper: five contexts).
-        words: SelfSim and MEV are computed as for a corpus of this many words: a type counts with the chance that it has `least` occurrences in such a sample. In a larger corpus ever rarer types would count, and the mean would move.
+        words: SelfSim and MEV are computed as for a corpus of this many words: a type counts with the chance that it has --least occurrences in such a sample. In a larger corpus ever rarer types would count, and the mean would move.
         top: How many top directions to remove, beside the mean; by default a hundredth of the dimensions, at least 1, as in Mu and Viswanath (2018).
         sample: Words for the intrinsic dimension, and texts for alignment and uniformity, chosen by a hash.
         same: For pairs of texts: the label of those that mean the same, or the lowest score at which they do. By default known for MRPC, QQP and demo/paraphrase, and for scores four fifths of the highest. Without it there is no alignment.

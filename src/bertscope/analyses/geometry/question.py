@@ -44,7 +44,7 @@ class GeometryConfig:
     """Occurrences that a word type (a word in lower case) needs for SelfSim and MEV (the paper: five contexts)."""
     words: int = 2000
     """SelfSim and MEV are computed as for a corpus of this many words: a type counts with the chance that it has
-    `least` occurrences in such a sample. In a larger corpus ever rarer types would count, and the mean would move."""
+    --least occurrences in such a sample. In a larger corpus ever rarer types would count, and the mean would move."""
     top: int | None = None
     """How many top directions to remove, beside the mean; by default a hundredth of the dimensions, at least 1, as
     in Mu and Viswanath (2018)."""

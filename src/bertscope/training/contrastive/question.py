@@ -71,7 +71,7 @@ class ContrastiveConfig(ContrastiveSettings):
     """Which epoch's weights to keep: the last, or the best by the validation score; or a number of checkpoints along
     the training, as for finetune."""
     keep_spacing: Literal["even", "logarithmic"] = "even"
-    """With a number for `keep`: even, or logarithmic."""
+    """With a number for --keep: even, or logarithmic."""
     seed: int = 0
     """Seed of the projection's first weights, the order, dropout, and how positives are shuffled."""
 

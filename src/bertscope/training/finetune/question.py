@@ -34,7 +34,7 @@ class FinetuneConfig:
     weight_decay: float = 0.0
     """AdamW's weight decay; biases and LayerNorm have none."""
     batch_size: int = 32
-    """Examples per batch; a step is one batch unless `accumulate` is set."""
+    """Examples per batch; a step is one batch unless --accumulate is set."""
     accumulate: int = 1
     """Gradient accumulation: add up the gradients of this many batches for one step, for steps of more examples than
     fit into memory at once."""
@@ -50,7 +50,7 @@ class FinetuneConfig:
     that many checkpoints along the training, its start and its end included, as folders `checkpoint-STEP` in the
     model's folder, each a whole model."""
     keep_spacing: Literal["even", "logarithmic"] = "even"
-    """With a number for `keep`. even: equally many steps between checkpoints; logarithmic: closer together early in
+    """With a number for --keep. even: equally many steps between checkpoints; logarithmic: closer together early in
     the training, from the first step on."""
     patience: int | None = None
     """Early stopping: end after this many epochs in a row without a new best on the validation set, and keep the
