@@ -11,7 +11,7 @@ from bertscope.core.registry import Entry, Kind, fill
 # In the order in which the page tells them: findings first, the trainings they rest on last.
 _ENTRIES = (
     Entry("bertscope.study.claims", "Which of the papers' claims hold here?", "stored"),
-    Entry("bertscope.analyses.course", "How did it come about?", "stored"),
+    Entry("bertscope.analyses.course", "When in the training did it come about?", "stored"),
     Entry("bertscope.analyses.courses", "Does it come about alike in every training?", "stored"),
     Entry("bertscope.experiments.scratch", "What does pretraining give?", "training"),
     Entry("bertscope.experiments.truncate", "Are the top layers needed?", "training"),
@@ -44,7 +44,7 @@ _ENTRIES = (
     Entry("bertscope.analyses.structure", "Does a layer hold the syntax tree?", "layers"),
     Entry("bertscope.analyses.probe", "What else does a layer know?", "layers"),
     Entry("bertscope.analyses.erase", "Does the model use what a layer knows?", "layers"),
-    Entry("bertscope.analyses.readout", "In which layer is the answer there?", "layers"),
+    Entry("bertscope.analyses.readout", "In which layer does the answer appear?", "layers"),
     Entry("bertscope.analyses.project", "How do a sentence's tokens travel through the layers?", "layers"),
     Entry("bertscope.analyses.geometry", "Is the space a cone, and how contextual are its words?", "layers"),
     Entry("bertscope.experiments.bias", "What does a gap in the training data do?", "training"),
@@ -52,7 +52,7 @@ _ENTRIES = (
     Entry("bertscope.experiments.scratch.untuned", "Answer the test texts before any training."),
     Entry("bertscope.experiments.bias.swap", "Answer the test texts with words exchanged."),
     Entry("bertscope.experiments.contrast", "Does contrastive training open the cone?", "training"),
-    Entry("bertscope.analyses.sentences", "Are the vectors of texts alike where their meanings are?", "layers"),
+    Entry("bertscope.analyses.sentences", "Do texts with similar meanings have similar vectors?", "layers"),
     Entry("bertscope.training.contrastive", "Train an encoder to tell which texts belong together."),
     Entry("bertscope.experiments.lottery.ticket", "Train a subnetwork from the pretrained weights."),
     Entry("bertscope.experiments.shrink", "Cut a model down to what its task needs.", "smaller"),

@@ -123,7 +123,7 @@ def test_on_a_terminal_an_experiment_says_where_it_stands(csv, model, tmp_path):
 def test_help_says_what_each_flag_is_for(command):
     code, out, _ = command("finetune", "--help")
     assert code == 0
-    for said in ("--learning-rate", "--init", "--text-pair", "The highest learning rate", "--store"):
+    for said in ("--learning-rate", "--init", "--text-pair", "The peak learning rate", "--store"):
         assert said in out
 
 

@@ -186,7 +186,7 @@ def test_help_lists_questions_by_what_they_do(command, monkeypatch):
         headings = [line.split("─ ")[1].split(" ─")[0] for line in out.splitlines() if line.startswith("╭")]
         assert headings[:2] == ["Start here", "Train, and compare trainings"]
         assert headings[2:4] == ["What it predicts, text by text", "What the heads attend to"]
-        assert headings[-1] == "Messages, of every command" and "--quiet" in out
+        assert headings[-1] == "Messages, for every command" and "--quiet" in out
         training = out.split("Train, and compare trainings")[1].split("╰")[0]
         assert training.splitlines()[1].startswith("│ finetune") and "prune" not in training
     assert all(find(name).line.split()[0] in out for name, entry in QUESTIONS.items() if entry.group)

@@ -47,7 +47,7 @@ def test_every_setting_of_every_question_is_a_documented_flag(name):
 def test_the_drift_test_sees_drift():
     table = tables()["finetune"]
     assert (
-        "| `--batch-size` | a number | `32` | Examples per batch; a step has one, unless `accumulate` says more. |"
+        "| `--batch-size` | a number | `32` | Examples per batch; a step is one batch unless --accumulate is set. |"
         in table
     )
     assert "| `--keep` | `last`, `best` or a number | `last` |" in table

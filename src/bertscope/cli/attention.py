@@ -20,7 +20,7 @@ def attention(
     weighted: Annotated[bool, Parameter(negative=())] = False,
     base: str | None = None,
 ) -> None:
-    """Where does each head look in this text? Of every head the map, on one page that asks nothing of the network.
+    """Where does each head look in this text? Draws every head's map, on one page that needs no network.
 
     Parameters
     ----------
@@ -29,18 +29,18 @@ def attention(
     other
         A second checkpoint, shown beside the first.
     text
-        What it reads.
+        The text to read.
     text_pair
         The second text of a pair.
     out
-        The page. One that bertscope wrote is replaced.
+        The page to write; one that bertscope wrote is replaced.
     maps
-        Also write the exact maps to this folder, as safetensors and JSON: bertscope.AttentionMaps.load(FOLDER) reads
+        Also write the exact maps to this folder, as safetensors and JSON; bertscope.AttentionMaps.load(FOLDER) reads
         them.
     weighted
-        Attention times the length of the vector that it moves (Kobayashi et al. 2020).
+        Multiply attention by the length of the vector it moves (Kobayashi et al. 2020).
     base
-        What models whose origin isn't recorded were fine-tuned from: a folder, or a hub id.
+        What a model was fine-tuned from, if its own files don't say: a folder, or a hub id.
     """
     from bertscope.analyses.attention.of_text import attention as attention_of
     from bertscope.core.attention_maps import KIND

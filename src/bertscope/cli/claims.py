@@ -35,12 +35,11 @@ def claims(
 ) -> None:
     """Which of the papers' claims hold here?
 
-    Every claim of the works that the questions come from is looked up in what is stored. It holds if the whole 95%
+    Checks every claim of the papers behind the questions against the stored results. A claim holds if the whole 95%
     interval of its number is on the claimed side, fails if all of it is on the other, and is underpowered otherwise,
-    or if no interval can be had. "This training" is decided of one fine-tuned model, by an interval over texts:
-    trained again, it may come out otherwise. "Costs nothing" is within a margin: a share of what the whole model has
-    above chance. Claims that nothing stored bears on come with the command that would
-    test them.
+    or if there is no interval. "This training" means: decided for one fine-tuned model, by an interval over texts;
+    another training may come out otherwise. "Costs nothing" means within a margin: a share of what the whole model
+    scores above chance. Claims without a stored result are listed with the command that would test them.
 
     Parameters
     ----------
@@ -49,7 +48,7 @@ def claims(
     store
         The folder where results are kept and found again.
     beside
-        Further stores, say of another model: what they hold is judged in the same ledger.
+        Further stores, such as another model's, whose results are judged in the same ledger.
     side_by_side
         Print a table with a column for each pretrained model.
     out

@@ -8,18 +8,17 @@ from pathlib import Path
 def convert(model: str, *, allow_pickle: bool = False, out: Path | None = None) -> None:
     """Write a model again with its weights as safetensors. The folder itself is left as it is.
 
-    A pickle can run any code when opened. Here only what makes tensors is read of it, in a process without network
-    that starts no program and writes nothing but the weights. Take files only from makers whom you trust, all the
-    same.
+    A pickle can run any code when opened. Here only what makes tensors is read from it, in a process that has no
+    network, starts no program and writes nothing but the weights. Still, take files only from people you trust.
 
     Parameters
     ----------
     model
         A folder with pytorch_model.bin (or adapter_model.bin), or a hub id.
     allow_pickle
-        Open the pickle: you trust where it came from.
+        Open the pickle: say so if you trust where it came from.
     out
-        Where the model goes; beside the folder by default, as NAME-safetensors.
+        Where to write the model; by default beside the folder, as NAME-safetensors.
     """
     from bertscope.models.convert import convert as converted
 

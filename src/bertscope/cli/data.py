@@ -39,13 +39,13 @@ def data(
     show
         Print this many examples with their annotation.
     split
-        Of a source that has splits: the one that is shown and written.
+        The split to show and write, if the source has splits.
     words
         Count, show and write only the examples that mention one of these words (whole words, in either text).
     write
         Write the examples to this .csv, .tsv, .jsonl (with all annotation) or .conllu file, which mustn't exist.
     json
-        Print the description as JSON; what is shown besides goes to standard error.
+        Print the description as JSON; everything else goes to standard error.
     """
     from bertscope.cli.answer import print_json
     from bertscope.core.console import Console

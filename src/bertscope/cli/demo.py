@@ -19,9 +19,9 @@ def demo(
     workers: int | None = None,
     private: bool = False,
 ) -> None:
-    """Ask everything once of the built-in model, on the built-in language, and make a page of it.
+    """Ask everything once of the built-in model, on the built-in language, and make a page of the answers.
 
-    This is `bertscope study run demo`: under ten minutes on two cores; what is stored already is not computed again.
+    The same as `bertscope study run demo`. Under ten minutes on two cores; what is stored isn't computed again.
 
     Parameters
     ----------
@@ -30,10 +30,10 @@ def demo(
     page
         The page to write.
     seed
-        Decides the sentences, the new classifier's weights, the order of the examples and dropout.
+        Seed of the sentences, the new classifier's weights, the order of the examples, and dropout.
     workers
-        Run steps side by side in this many processes; 0: one after the other in this one. By default one for each
-        processor, four at most: small models keep one processor busy, not several.
+        Run steps side by side in this many processes; 0 runs them one after the other in this one. By default one per
+        core, at most four: a small model keeps only one core busy.
     private
         Show paths, command lines and the system on the page too: for your own eyes.
     """

@@ -36,29 +36,29 @@ def explore(
     open: bool = True,
     options: Annotated[DataOptions, Parameter(name="*")] = DataOptions(),  # noqa: B008 (frozen)
 ) -> None:
-    """A sentence, two models, parts to switch off, live.
+    """Try a sentence on one or two models and switch parts off, live.
 
     Serves a page to this machine until you press Ctrl+C. Type a text, or take a row of the data; see what the model
-    and its base say of it and where their heads look; switch heads, MLPs and layers off, or take them from the other
-    checkpoint, and see at once what changes. Nothing is written. The link holds a token: only who has it is answered.
+    and its base predict and where their heads look; switch heads, MLPs and layers off, or take them from the other
+    checkpoint, and see at once what changes. Nothing is written. The link holds a token: nobody without it gets in.
 
     Parameters
     ----------
     model
         A folder, a hub id, or 'pocket'.
     base
-        A second checkpoint, shown beside it: mostly what it was fine-tuned from. A folder, or a hub id.
+        A second checkpoint, shown beside it: usually what it was fine-tuned from. A folder, or a hub id.
     on
-        Rows to choose from, and what the mode 'mean' is taken over: a file, a folder, demo/sentiment, glue/rte ...
+        Data whose rows you can choose, and over which mode 'mean' averages: a file, a folder, demo/sentiment ...
     store
-        What is stored of the model colours its heads and gives parts to switch off. By default bertscope-store in
-        this folder, if there is one.
+        Stored results about the model: they colour its heads and suggest parts to switch off. By default
+        bertscope-store in this folder, if there is one.
     port
         The port to listen on; 0 takes a free one.
     host
-        The address to listen on. Any but this machine's own lets others in who have the link.
+        The address to listen on. Any but this machine's own lets in others who have the link.
     open
-        Open the page in a browser; --no-open leaves that out. Never where output isn't a terminal.
+        Open the page in a browser (only from a terminal); --no-open doesn't.
     """
     from bertscope.live.installed import need_server
 

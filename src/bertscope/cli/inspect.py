@@ -33,9 +33,9 @@ def inspect(
 ) -> None:
     """What is going on in a model, and what should be done about it?
 
-    Model and data are looked at first; then the questions that fit are asked, the cheapest and most telling first, as
-    many as there is time for. The page is written early and again as answers come; its first screen is the answer.
-    More minutes go on where fewer stopped: what is stored isn't computed again. Nothing is trained, unless --train
+    Model and data are checked first; then the questions that fit are asked, the cheapest and most telling first, as
+    many as there is time for. The page is written early and again as answers come; its first screen sums them up.
+    Run again with more minutes, it continues: what is stored isn't computed again. Nothing is trained, unless --train
     allows it.
 
     Parameters
@@ -45,19 +45,19 @@ def inspect(
     on
         The task's data: a file, a folder, demo/sentiment, glue/rte ...
     base
-        What the model was fine-tuned from: adds what fine-tuning changed. By default what its own files say.
+        What the model was fine-tuned from, to also show what fine-tuning changed. By default what its own files say.
     minutes
         How long it may take.
     train
-        Also train: a smaller model, and one without its top layer.
+        Also train a smaller model, and one without its top layer.
     page
         The page to write; one that bertscope wrote is replaced.
     open
-        Open the page in a browser when it is done; --no-open leaves that out. Never where output isn't a terminal.
+        Open the page in a browser when it is done (only from a terminal); --no-open doesn't.
     store
         The folder where results are kept and found again.
     json
-        Print what follows as JSON.
+        Print the conclusions as JSON.
     private
         Show paths, command lines and the system on the page too: for your own eyes.
     """

@@ -46,13 +46,13 @@ _GROUPS = {
 }
 """The headings of help, in their order: by what a question does."""
 _MORE = Group.create_ordered("More")
-_MESSAGES = Group.create_ordered("Messages, of every command")
+_MESSAGES = Group.create_ordered("Messages, for every command")
 _OWN = {"claims": "bertscope.cli.claims:claims"}
 """Questions whose command isn't made from what they declare."""
 _COMMANDS = (
     ("demo", "demo:demo", "Try everything once on the built-in model and language.", _START),
     ("inspect", "inspect:inspect", "What is going on in a model, and what to do about it.", _START),
-    ("explore", "explore:explore", "A sentence, two models, parts to switch off, live.", _START),
+    ("explore", "explore:explore", "Try a sentence on one or two models and switch parts off, live.", _START),
     ("data", "data:data", "What a data set holds: describe, show or write it.", _START),
     ("study", "study:study", "Run many questions from one file.", _START),
     ("convert", "convert:convert", "Turn pickled weights into safetensors.", _START),
@@ -95,9 +95,9 @@ def launch(
     Parameters
     ----------
     quiet
-        Nothing on standard error but errors and what came of it.
+        Print nothing to standard error but errors and the outcome.
     verbose
-        Also all settings of every step, and the traceback of a bug.
+        Also print all settings of every step, and the traceback of a bug.
     """
     if quiet and verbose:
         raise UserError("--quiet and --verbose exclude each other; leave one out")

@@ -53,7 +53,7 @@ class ModelOptions:
     """How models are read."""
 
     base: str | None = None
-    """What models whose origin isn't recorded were fine-tuned from: a folder, or a hub id."""
+    """What a model was fine-tuned from, if its own files don't say: a folder, or a hub id."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class RunOptions:
     out: Path | None = None
     """Also write the result here (finetune, shrink: the model)."""
     resume: bool = True
-    """Go on from the last epoch of a training that was killed; --no-resume starts it over."""
+    """Continue a training that was killed from its last finished epoch; --no-resume starts it over."""
     json: bool = False
-    """Print the answer as JSON: its numbers and models by key, its notes, where it came from."""
+    """Print the answer as JSON: its numbers and models by key, its notes, and where it came from."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class ShardOptions:
     """How many share the work."""
 
     shards: str | None = None
-    """Read the texts in so many parts (64), or in parts of that size (64MB), each a step of its own, and add them up:
-    for a corpus of any size."""
+    """Split the texts into this many parts (64), or into parts of this size (64MB). Each is a step of its own, and
+    the results are added up: for a corpus of any size."""
     workers: int = 0
-    """Make these steps in this many processes of this machine; 0: one after the other in this one."""
+    """Run these steps in this many processes on this machine; 0 runs them one after the other in this process."""

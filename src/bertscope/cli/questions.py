@@ -47,19 +47,19 @@ _OR_A_TEXT = " Without it, --text is the text itself, and --text-pair a second o
 _TEXTS = ("examples", "data")
 """Data that is texts, or can be: such a question may be asked in shards, or refuses it."""
 _MODEL = "'pocket', a folder, or a hub id."
-_SERIES = " Checkpoints of a training are a series: 'run/checkpoint-*', or the training's folder."
-_BOTH = " Leave it out where the first is a series."
+_SERIES = " Or a series of checkpoints: 'run/checkpoint-*', or the training's folder."
+_BOTH = " Leave it out if the first is a series."
 _SCORER = "'pocket', a folder, a hub id, or an ONNX file."
 _SEVERAL = {
-    "models": ("model", _MODEL + _SERIES, "Further models, read side by side with the first on the same texts."),
+    "models": ("model", _MODEL + _SERIES, "Further models, which read the same texts as the first."),
     "texts": (
         "text",
         "A file of plain text, also .gz or .xz, or a pattern of such files in quotes.",
         "Further files.",
     ),
-    "answers": ("answer", "The folder of a result.", "Those to the same question of later checkpoints."),
-    "courses": ("course", "The folder of what `course` says of a training.", "Those of further trainings."),
-    "lotteries": ("lottery", "The folder of a lottery's result.", "Those it is compared with."),
+    "answers": ("answer", "The folder of a result.", "The same question's results for later checkpoints."),
+    "courses": ("course", "The folder of a `course` result, for one training.", "The same for further trainings."),
+    "lotteries": ("lottery", "The folder of a lottery's result.", "The folders of the lotteries to compare it with."),
 }
 """Inputs of which there may be many: what the first is called, and what is said of it and of the others."""
 

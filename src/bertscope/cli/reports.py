@@ -31,7 +31,7 @@ report = App(name="report", help="Turn stored results into one page.")
 def build(
     *, store: Path = STORE, out: Path = Path("report.html"), title: str | None = None, private: bool = False
 ) -> None:
-    """Make one self-contained page of everything that is stored. Works offline, and without torch.
+    """Make one self-contained page of everything that is stored. Needs neither network nor torch.
 
     The ledger of claims is brought up to date first.
 
@@ -77,7 +77,7 @@ def open_(
 def serve(
     *, store: Path = STORE, port: int = 0, host: str = LOOPBACK, title: str | None = None, private: bool = False
 ) -> None:
-    """Make the page, and serve it to browsers of this machine until you press Ctrl+C. No file is left.
+    """Make the page and serve it to browsers on this machine until you press Ctrl+C. No file is left behind.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def serve(
     port
         The port to listen on; 0 takes a free one.
     host
-        The address to listen on: only this machine's own is taken.
+        The address to listen on; only this machine's own is allowed.
     title
         What the page is called.
     private
@@ -133,19 +133,19 @@ def export(
     *, store: Path = STORE, out: Path | None = None, slides: Path | None = None,
     format: tuple[Literal["svg", "png", "pdf"], ...] = ("svg", "png", "pdf"),
 ) -> None:  # fmt: skip
-    """Write every figure as SVG, PNG and PDF and every table as CSV, each a file of its own, with an index.
+    """Write every figure as SVG, PNG and PDF and every table as CSV, each to its own file, with an index.
 
     Parameters
     ----------
     store
         The folder where results are kept.
     out
-        The folder to write; one that an export wrote before is replaced.
+        The folder to write; one from an earlier export is replaced.
     slides
-        Also, or instead, write each figure to this folder for a lecture: 16:9, as SVG and PNG, under the sentence
-        that says what it shows; one that an export wrote before is replaced.
+        Also, or instead, write each figure to this folder as a lecture slide: 16:9, SVG and PNG, under the sentence
+        that says what it shows; one from an earlier export is replaced.
     format
-        How figures are written; slides are SVG and PNG.
+        The formats of figures; slides are always SVG and PNG.
     """
     from bertscope.report.export import export_report
     from bertscope.report.slides import export_slides
@@ -168,14 +168,14 @@ def export(
 
 @report.command
 def compare(one: Path, other: Path, /, *, out: Path | None = None) -> None:
-    """Set the numbers of two stores side by side: what is in both, how far apart it is, what only one has.
+    """Compare the numbers of two stores: what both have, how far apart it is, and what only one has.
 
     Parameters
     ----------
     one
         The folder where results are kept.
     other
-        The folder that it is compared with.
+        The store to compare it with.
     out
         Also write a page of the comparison.
     """

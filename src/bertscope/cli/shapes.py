@@ -34,26 +34,26 @@ def train_patterns(
         LabelDataOptions, Parameter(name="*", group="How the data is read, with --label")
     ] = LabelDataOptions(),  # noqa: B008 (frozen)
 ) -> None:
-    """Train the classifiers of attention maps on labelled ones, and say how good they are on heads and on models they
-    never saw. Or, with --label, label maps of a model yourself: `patterns --labels` corrects its shares by them.
+    """Train the classifiers of attention maps on labelled maps, and report how good they are on heads and models they
+    never saw. Or, with --label, label maps of a model yourself: `patterns --labels` uses them to correct its shares.
 
     Parameters
     ----------
     folders
-        Labelled maps, as patterns/README.md says. The classes are meant as in the first folder; maps of the others
-        are trained on too.
+        Folders of labelled maps, as patterns/README.md describes. The first one defines what the classes mean; the
+        others are trained on too.
     out
         Write the trained nets to this folder, as classifiers.safetensors: for both labellers, and for each. With
-        --label the file of labels, which is written after every answer and gone on with.
+        --label: the file of labels, saved after every answer; the same command continues it.
     seed
-        Of the weights at the start, of the generated maps and of what is random in training; with --label: of
-        the draw.
+        Seed of the initial weights, the generated maps and the training; with --label: of which maps are
+        drawn.
     label
-        A model: draw maps of it at random, show each and ask for its class.
+        The model whose maps you label: random ones are drawn, and each is shown and its class asked for.
     on
-        With --label: the texts, as patterns takes them.
+        With --label: the texts, as for `patterns`.
     maps
-        With --label: how many maps are labelled.
+        With --label: how many maps to label.
     """
     if label is not None:
         if folders:

@@ -23,14 +23,14 @@ from bertscope.study.step_words import short, shortened
 
 
 def ls(*, store: Path = STORE, json: bool = False) -> None:
-    """List what is stored: each finished step with its main number, and what tells it from others like it.
+    """List what is stored: each finished step with its main number, and what sets it apart from similar ones.
 
     Parameters
     ----------
     store
         The folder where results are kept.
     json
-        Print a list of the answers as JSON: numbers and models by key, notes, where each came from.
+        Print the answers as a JSON list: numbers and models by key, notes, and where each came from.
     """
     from rich.table import Table
 
@@ -81,15 +81,15 @@ def show(step: str, /, *, table: str = "", rows: int = 20, store: Path = STORE, 
     Parameters
     ----------
     step
-        Its name as `bertscope ls` prints it, or the beginning of it.
+        The step's name as `bertscope ls` prints it, or the beginning of it.
     table
-        Print this one of its tables instead.
+        Print this table of the answer instead.
     rows
-        Lines of the table, at most.
+        At most this many lines of the table.
     store
         The folder where results are kept.
     json
-        Print it as JSON, as its question does.
+        Print it as JSON, as the question's own --json does.
     """
     listed, damaged = _all(store, json)
     finished, bad = {one.step.id: one for one in listed}, {one.folder.name: one.reason for one in damaged}
@@ -112,18 +112,18 @@ def show(step: str, /, *, table: str = "", rows: int = 20, store: Path = STORE, 
 def rm(*steps: str, other_versions: bool = False, store: Path = STORE, yes: bool = False) -> None:
     """Delete stored answers. Only says what it would delete, unless you add --yes.
 
-    What was made from them stays; asked again, they are computed again.
+    What was made from them stays. If their questions are asked again, they are computed again.
 
     Parameters
     ----------
     steps
-        Their names as `bertscope ls` prints them, or the beginnings of these.
+        The steps' names as `bertscope ls` prints them, or the beginnings of these.
     other_versions
-        Also all that another version of bertscope stored and this one can't read.
+        Also delete what another version of bertscope stored and this one can't read.
     store
         The folder where results are kept.
     yes
-        Delete them.
+        Really delete them.
     """
     if not steps and not other_versions:
         raise UserError("name the steps to delete, as 'bertscope ls' prints them; to delete all, delete the folder")

@@ -40,30 +40,30 @@ def run(
 ) -> None:
     """Answer every question of a study, and make a page of it.
 
-    What is stored already isn't computed again. A step that fails takes only those with it that need its answer; the
-    exit code is then 3.
+    What is stored already isn't computed again. If a step fails, only the steps that need its answer are
+    left out; the exit code is then 3.
 
     Parameters
     ----------
     file
         A YAML file, or the name of a ready study (see `bertscope study list`).
     sets
-        Set a value of the file otherwise: model=bert-base-uncased, tasks=[glue/rte,glue/mrpc],
+        Override a value of the file: model=bert-base-uncased, tasks=[glue/rte,glue/mrpc],
         questions.lottery.threshold=0.8; may be repeated.
     store
         The folder where results are kept and found again.
     out
         The page to write; by default NAME-report.html.
     dry_run
-        Only say which steps there are, which are stored already, and how long the others may take.
+        Only list the steps, which of them are stored already, and how long the others may take.
     workers
-        Run steps side by side in this many processes of this machine; 0: one after the other in this one.
+        Run steps side by side in this many processes on this machine; 0 runs them one after the other in this one.
     cluster
         The address of a running Dask scheduler to run steps on: tls://HOST:PORT.
     cluster_keys
-        The folder of the keys for it: ca.pem, cert.pem, key.pem. Without it Dask's own configuration counts.
+        The folder with the keys for it: ca.pem, cert.pem, key.pem. Without it, Dask's own configuration is used.
     resume
-        Go on from where a training that was killed was; --no-resume starts it over.
+        Continue a training that was killed; --no-resume starts it over.
     private
         Show paths, command lines and the system on the page too: for your own eyes.
     """
@@ -133,14 +133,14 @@ def list_() -> None:
 
 @study.command
 def show(file: str, /, *, sets: Sets = ()) -> None:
-    """Print a study's file as it is understood, and the steps that its questions become.
+    """Print a study's file as bertscope understands it, and the steps that its questions become.
 
     Parameters
     ----------
     file
         A YAML file, or the name of a ready study.
     sets
-        Set a value of the file otherwise: key=value; may be repeated.
+        Override a value of the file: key=value; may be repeated.
     """
     from bertscope.study.file import read_study
     from bertscope.study.located_yaml import dump
@@ -154,14 +154,14 @@ def show(file: str, /, *, sets: Sets = ()) -> None:
 
 @study.command
 def status(file: str, /, *, sets: Sets = (), store: Path = STORE) -> None:
-    """Say where each step of a study stands: done, running, failed, waiting, or not needed any more.
+    """Say how far each step of a study is: done, running, failed, waiting, or no longer needed.
 
     Parameters
     ----------
     file
         A YAML file, or the name of a ready study.
     sets
-        What the run was given with --set.
+        The --set values that the run was given.
     store
         The folder where results are kept.
     """
@@ -194,11 +194,11 @@ def gc(*files: str, sets: Sets = (), store: Path = STORE, yes: bool = False) -> 
     files
         The studies whose steps are kept: YAML files, or names of ready ones.
     sets
-        What their runs were given with --set.
+        The --set values that their runs were given.
     store
         The folder where results are kept.
     yes
-        Delete it.
+        Really delete it.
     """
     from bertscope.study.file import read_study
     from bertscope.study.garbage import delete_unneeded, unneeded
@@ -219,7 +219,7 @@ def gc(*files: str, sets: Sets = (), store: Path = STORE, yes: bool = False) -> 
 
 @study.command
 def keys(folder: Path, /) -> None:
-    """Make keys for a Dask cluster, so that nobody else can run code on it, and say how they are used.
+    """Make keys for a Dask cluster, so that nobody else can run code on it, and say how to use them.
 
     Parameters
     ----------

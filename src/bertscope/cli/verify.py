@@ -33,15 +33,15 @@ class Found:
 
 
 def verify(*folders: Path, store: Path = STORE, json: bool = False) -> None:
-    """Compare what is stored with its seals, to the last bit. Nothing is changed.
+    """Check bit by bit that what is stored still matches its seals. Changes nothing.
 
     Lists what is damaged, what was left unfinished and what isn't bertscope's. A damaged step is never read, and is
-    made again when its question is asked again. Exit code 3 if anything is damaged.
+    computed again when its question is asked again. Exit code 3 if anything is damaged.
 
     Parameters
     ----------
     folders
-        Stores, or models, results and exports that bertscope wrote; the store by default.
+        Stores, or models, results and exports that bertscope wrote; by default the store.
     store
         The folder where results are kept.
     json

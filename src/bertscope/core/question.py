@@ -155,7 +155,7 @@ class Question:
         told = f"{self.line}\n\n{inspect.cleandoc(self.about)}"
         if not self.null:
             return told
-        return f"{told}\n\nWith --null: how often something is found where {self.null}; beside it {self.reference}."
+        return f"{told}\n\nWith --null: how often something is found where {self.null}; to compare, {self.reference}."
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]

@@ -20,39 +20,42 @@ class ReadOptions:
     """How the data is read, but for the seed, which the command line calls `--data-seed`."""
 
     text: str | None = None
-    """The column with the text; guessed from its name otherwise."""
+    """The column with the text; by default guessed from the column names."""
     text_pair: str | None = None
     """The column with the second text of a pair."""
     label: str | None = None
-    """The column with the label or score; of several labels a text that have a column each: all of them, with commas
-    between them."""
+    """The column with the label or score. Where a text can have several labels and each has its own column: all
+    these columns, separated by commas."""
     choices: str | None = None
-    """Of multiple choice: the column with a list of candidate texts, or those with one each, with commas between."""
+    """For multiple choice: the column with a list of candidate texts, or the columns with one candidate each,
+    separated by commas."""
     several: str | None = None
-    """What stands between the labels of a text that can have several, such as '|'; lists say it by themselves."""
+    """For texts that can have several labels: the separator between them, such as '|'; a column of lists needs none.
+   """
     id: str | None = None
-    """The column with what rows are called, each by another name; their file and line otherwise."""
+    """The column with a unique name for each row; by default the row's file and line."""
     kind: Kind | None = None
-    """What is learnt: labels are told by themselves, SQuAD's spans, a treebank's trees and CoNLL's tags too; trees
-    makes a task of demo/corpus, and of .jsonl with heads, spans one of .jsonl with answers; tokens reads a treebank's
-    parts of speech, and tags that are no entities'; masked makes one of guessing masked words of any texts, as which
-    texts alone are read, and vectors one of scored pairs for models that embed texts."""
+    """The kind of task. Labels, SQuAD's spans, a treebank's trees and CoNLL's tags are recognised. trees: also for
+    demo/corpus and .jsonl with heads; spans: .jsonl with answers; tokens: a treebank's parts of speech, or tags that
+    aren't entities; masked: guess masked words of any texts (the default for texts without labels); vectors: scored
+    pairs, for models that embed texts."""
     slice: tuple[str, ...] = ()
-    """Further columns to read: `errors` and `versus` ask whether rows that have something in common there are
-    another matter than the others."""
+    """Further columns to read: `errors` and `versus` test whether rows that share a value there differ from the
+    other rows."""
     limit: int | None = None
     """Use at most this many rows of each split."""
     root: Path | None = None
-    """The folder in which a task known by name (glue/rte, snli ...) lies; from the hub otherwise."""
+    """The folder that holds a task known by name (glue/rte, snli ...); by default it comes from the hub."""
     skip_bad: bool = False
     """Leave out rows that can't be used, and count them, instead of stopping at the first."""
     metric: MetricName | None = None
-    """The metric that decides; the task's own otherwise."""
+    """The main metric; by default the task's own."""
     windows: int = 0
-    """Of labels and scores: read texts that are longer than the model allows in so many windows at most, and average
-    what the model says of them; 0 truncates them."""
+    """For labels and scores: read a text that is longer than the model allows in up to this many windows and average
+    the outputs; 0 truncates it."""
     label_threshold: float | None = None
-    """Of several labels a text: above which probability one is given, such as 0.5; validation decides otherwise."""
+    """For several labels a text: give a label if its probability is above this, such as 0.5; by default chosen on
+    the validation set."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class DataOptions(ReadOptions):
     """How the data is read, as commands and calls say it: `seed` is mostly another one's there."""
 
     data_seed: int = 0
-    """Decides how one file is split, which rows a limit keeps, and what a demo language says."""
+    """Seed of how a single file is split, which rows a limit keeps, and which sentences a demo language makes."""
 
     def given(self) -> dict[str, Any]:
         """The options as `task_root` takes them."""
@@ -73,17 +76,18 @@ class TaskOptions(ReadOptions):
     """How a task is read."""
 
     seed: int = 0
-    """Decides how one file is split, which rows a limit keeps, and what a demo language says."""
+    """Seed of how a single file is split, which rows a limit keeps, and which sentences a demo language makes."""
     without: tuple[str, ...] = ()
     """Leave the rows that mention one of these words out of train and validation."""
     at_random: int | None = None
-    """With `without`: leave out as many rows of each label as that would, but drawn with this seed."""
+    """With `without`: instead leave out as many random rows of each label; this is the seed that draws them."""
     flip: float = 0.0
-    """Label this share of the training rows as something else, drawn at random: to see who finds them again."""
+    """Give this share of the training rows another label, drawn at random: to see who finds them again."""
     flip_seed: int = 0
-    """With `flip`: decides which rows these are, and what they are labelled."""
+    """With `flip`: seed of which rows these are, and which labels they get."""
     fold: tuple[int, ...] = ()
-    """Which of how many folds, such as (1, 5): that part of the training rows is held out, and is the test set."""
+    """Which fold of how many, such as (1, 5): that part of the training rows is held out, and becomes the test set.
+   """
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:

@@ -16,31 +16,31 @@ class ReadPairOptions:
     """How pairs are read, but for the seed, which the command line calls `--data-seed`."""
 
     clean: str | None = None
-    """The column with the clean, or good, text of each pair; guessed from its name otherwise."""
+    """The column with the clean, or good, text of each pair; by default guessed from the column names."""
     corrupted: str | None = None
-    """The column with the corrupted, or bad, one."""
+    """The column with the corrupted, or bad, text."""
     clean_pair: str | None = None
-    """The column with the second text of the clean one, for models that read two; of both, unless --corrupted-pair
-    names another."""
+    """The column with the second text beside the clean one, for models that read two; also used beside the corrupted
+    one, unless --corrupted-pair names another."""
     corrupted_pair: str | None = None
-    """The column with the second text of the corrupted one."""
+    """The column with the second text beside the corrupted one."""
     phenomenon: str | None = None
-    """The column that says what each pair is about; guessed otherwise, of BLiMP `linguistics_term`."""
+    """The column that says what each pair is about; by default guessed, for BLiMP `linguistics_term`."""
     only: tuple[str, ...] = ()
-    """Read the pairs of these phenomena alone."""
+    """Read only the pairs of these phenomena."""
     swap: tuple[str, ...] = ()
-    """Make pairs of ordinary texts by exchanging words: a file with a pair of words such as she/he on each line,
+    """Make pairs from ordinary texts by exchanging words: give a file with a pair such as she/he on each line, the
     pairs themselves, or gender."""
     text: str | None = None
-    """With --swap: the column with the text; guessed otherwise."""
+    """With --swap: the column with the text; by default guessed."""
     text_pair: str | None = None
     """With --swap: the column with the second text."""
     split: Part = "test"
-    """Which split of a demo language, or with --swap of a task, is read."""
+    """Which split is read, of a demo language or, with --swap, of a task."""
     limit: int | None = None
-    """Use at most this many pairs, the phenomena in about the same shares."""
+    """Use at most this many pairs, with the phenomena in about the same shares."""
     root: Path | None = None
-    """With --swap: the folder in which a task known by name lies; from the hub otherwise."""
+    """With --swap: the folder that holds a task known by name; by default it comes from the hub."""
     skip_bad: bool = False
     """Leave out pairs that can't be used, and count them, instead of stopping at the first."""
 
@@ -50,7 +50,7 @@ class PairDataOptions(ReadPairOptions):
     """How pairs are read, as commands and calls say it: `seed` is mostly another one's there."""
 
     data_seed: int = 0
-    """Decides which pairs a limit keeps, and what a demo language says."""
+    """Seed of which pairs a limit keeps, and which sentences a demo language makes."""
 
     def given(self) -> dict[str, Any]:
         """The options as `pairs_root` takes them."""
@@ -63,7 +63,7 @@ class PairOptions(ReadPairOptions):
     """How pairs are read."""
 
     seed: int = 0
-    """Decides which pairs a limit keeps, and what a demo language says."""
+    """Seed of which pairs a limit keeps, and which sentences a demo language makes."""
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:

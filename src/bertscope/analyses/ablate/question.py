@@ -31,25 +31,25 @@ class AblateConfig:
     """What to switch off, and what to leave in its place."""
 
     units: tuple[PartKind, ...] = KINDS
-    """The kinds of parts: head (each one), heads (all of a layer), mlp, layer (skipped whole)."""
+    """The kinds of parts to switch off: head (each one), heads (all of a layer), mlp, layer (skipped whole)."""
     sets: tuple[str, ...] = ()
     """Parts to switch off together, each set with a name: top=head:12.1+head:12.2 both=mlp:3+mlp:4."""
     mode: Mode = "uniform"
     """What a head that is off leaves behind. uniform: equal attention to every token, as in Dark Secrets; zero:
-    nothing, as in Michel et al.; of the validation set, mean: its average output; position: its average output at
-    each place; resample: its output on another text, mean of 5 draws (5 times the work); optimal: the constant with
-    which predictions move least (some 10 times the work). With uniform and zero an MLP leaves nothing, else what
-    heads do; a layer that is off passes its input on."""
+    nothing, as in Michel et al. From the validation set, mean: its average output; position: its average output at
+    each position; resample: its output on another text, mean of 5 draws (5 times the work); optimal: the constant
+    with which predictions move least (some 10 times the work). With uniform and zero an MLP leaves nothing,
+    otherwise the same as heads; a layer that is off passes its input on."""
     repeats: int = 2000
     """Bootstrap resamples behind each interval."""
     permutations: int = 9999
-    """Random swaps behind each p-value; that of accuracy is exact and needs none, but for draws of resample."""
+    """Random swaps behind each p-value; accuracy's is exact and needs none, except with mode resample."""
     null: bool = False
-    """Whether to show, too, how often the tests find something where there is nothing, what the parts cost in a model
-    with random weights, and what random parts cost in the place of heads: about ten times the work."""
+    """Also report how often the tests find something where there is nothing to find, what the parts cost in a model
+    with random weights, and what random parts cost in the heads' place. About ten times the work."""
     seed: int = 0
-    """Of the resampling, random weights, random parts and other texts (resample); else the model's predictions have
-    nothing random in them."""
+    """Seed of the resampling, the random weights, the random parts and the other texts (resample); the model's
+    predictions have nothing random in them otherwise."""
 
     def __post_init__(self) -> None:
         check_known("kind of part", self.units, KINDS)
@@ -87,10 +87,10 @@ _BY_LOSS = HeadFact(
 ablate = Question(
     __name__,
     """Each part, or named set of parts, is switched off alone, and the model's score and loss on the test set are
-    compared with those when whole: the same examples, a paired bootstrap interval, and a paired test (McNemar's for
-    accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm). How far predictions
-    move and how many flip stand beside, which of them flip without which part, and how reliable each ranking of parts
-    is: where the score's reliability is under .5, the loss is told first.""",
+    compared with those of the whole model: the same examples, a paired bootstrap interval, and a paired test
+    (McNemar's for accuracy, by permutation otherwise) corrected for the number of parts of that kind (Holm). Also
+    given: how far predictions move and how many flip, which of them flip without which part, and how reliable each
+    ranking of parts is. Where the score's reliability is under .5, the loss is told first.""",
     config=AblateConfig,
     inputs={"model": MODEL, "task": TASK},
     scoring=Scoring(),

@@ -15,12 +15,12 @@ class ChangeConfig:
     """How two checkpoints' attention is compared."""
 
     weighted: bool = False
-    """Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and
-    taking nothing from it doesn't count (Kobayashi et al. 2020)."""
+    """Norm-weighted attention: multiply attention by the length of the vector it moves (Kobayashi et al. 2020), so
+    that looking at a token and taking nothing from it doesn't count."""
     repeats: int = 1000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
-    """Of the resampling; nothing else is random."""
+    """Seed of the resampling; nothing else is random."""
 
     def __post_init__(self) -> None:
         check_least(self, repeats=100, seed=0)
@@ -29,8 +29,8 @@ class ChangeConfig:
 change = Question(
     __name__,
     """Each head's maps before and after, on the same tokens: the cosine of the flattened maps, cropped to the real
-    tokens, and the Jensen-Shannon divergence of each query's attention; by head, by layer, and how much of the change
-    is in the last two layers. And from which shape to which the maps went (see `patterns`).""",
+    tokens, and the Jensen-Shannon divergence of each query's attention; by head, by layer, and how much of the
+    change is in the last two layers. Also from which shape to which the maps changed (see `patterns`).""",
     config=ChangeConfig,
     inputs={"before": MODEL, "after": MODEL, "examples": EXAMPLES},
     version=2,

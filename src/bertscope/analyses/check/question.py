@@ -16,7 +16,7 @@ class CheckConfig:
     repeats: int = 2000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
-    """Of the resampling."""
+    """Seed of the resampling."""
 
     def __post_init__(self) -> None:
         check_least(self, repeats=100, seed=0)
@@ -24,10 +24,10 @@ class CheckConfig:
 
 check = Question(
     __name__,
-    """The first look, in one pass over the test set: the score beside a constant answer's and what can be had without
-    any encoder (a bag of words, looking words up), paired on the same rows; test rows that training has seen, and the
-    score without them; rows with the same text and another label; texts that are longer than the model reads; pieces
-    that its tokenizer doesn't know; and how many pieces it cuts a word into.""",
+    """The first look, in one pass over the test set: the score beside a constant answer's and what can be had
+    without an encoder (a bag of words, looking words up), paired on the same rows; test rows that training has
+    seen, and the score without them; rows with the same text and different labels; texts that are longer than the
+    model reads; pieces that its tokenizer doesn't know; and how many pieces it cuts a word into.""",
     config=CheckConfig,
     inputs={"model": MODEL, "task": TASK},
     scoring=Scoring(),

@@ -21,26 +21,26 @@ class CircuitConfig:
     """Which rankings are followed, and what is left of parts that are off."""
 
     units: tuple[Kind, ...] = ("head", "mlp")
-    """What is ranked: head (the MLPs stay on), mlp (the heads stay on), both (heads and MLPs together)."""
+    """What to rank: head (the MLPs stay on), mlp (the heads stay on), both (heads and MLPs together)."""
     by: tuple[ComputedRanking, ...] = COMPUTED
     """How parts are ranked on the validation set. loss, kl: what the part's absence alone does to the loss, and to
     predictions; gradient: the size of the loss's gradient at its gate, as in `importance`; integrated: that gradient
     with its sign, over gates that open together from 0 to 1."""
     mode: Literal["mean", "optimal", "position", "zero", "uniform"] = "mean"
-    """What a part that is off leaves behind. Of the validation set, mean: its average output; optimal: the constants
-    with which predictions move least, fitted for each set of parts; position: its average output at each place.
-    zero: nothing; uniform: a head attends equally to every token, and an MLP leaves nothing."""
+    """What a part that is off leaves behind. From the validation set, mean: its average output; optimal: constants
+    fitted for each set of parts so that predictions move least; position: its average output at each position. zero:
+    nothing; uniform: a head attends equally to every token, and an MLP leaves nothing."""
     steps: int = 10
-    """In how many steps the kept parts go from none to all."""
+    """In how many steps the number of kept parts goes from none to all."""
     random: int = 5
-    """How many random orders stand beside the rankings."""
+    """How many random orders to compare the rankings with."""
     nodes: int = 16
-    """Of integrated: at how many places between 0 and 1 the gradient is taken; twice and four times as many where
-    the sum misses more than 1% of what it should be."""
+    """For integrated: at how many points between 0 and 1 the gradient is taken; twice and four times as many if the
+    sum misses more than 1% of what it should be."""
     repeats: int = 1000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
-    """Of the random orders and the resampling."""
+    """Seed of the random orders and the resampling."""
 
     def __post_init__(self) -> None:
         check_known("kind of part", self.units, KINDS)
@@ -52,8 +52,8 @@ class CircuitConfig:
 
 circuit = Question(
     __name__,
-    """Parts are ranked on the validation set, in several ways; stored results that rank them can be given beside. By
-    each ranking the best k are kept and the rest is off: the test set's score, and how far predictions are from the
+    """Parts are ranked on the validation set, in several ways; stored results that rank them can be added. By each
+    ranking the best k are kept and the rest is off: the test set's score, and how far predictions are from the
     whole model's (KL), over k. The area under each curve has a paired bootstrap interval and stands beside that of
     random orders. The smallest circuit is the one from which on the validation set's score stays within a tenth of
     the skill above chance; the test set then says whether it is as good as the whole model.""",
@@ -64,7 +64,7 @@ circuit = Question(
             "result",
             many=True,
             flag="Folders of stored results that rank the model's heads or MLPs (ablate, graft, importance, patch "
-            "...): their orders are followed too.",
+            "...), to follow their orders too.",
         )
     },
     scoring=Scoring(),

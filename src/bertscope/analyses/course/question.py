@@ -19,8 +19,8 @@ class CourseConfig:
     """Where in the training the checkpoints were kept."""
 
     steps: tuple[int, ...] = ()
-    """The steps of all checkpoints, the first to the last. By default those in the names of the models' folders
-    (checkpoint-N)."""
+    """The training steps of all checkpoints, from the first to the last. By default taken from the names of the
+    models' folders (checkpoint-N)."""
 
     def __post_init__(self) -> None:
         if list(self.steps) != sorted({*self.steps}) or any(step < 0 for step in self.steps):
@@ -29,11 +29,11 @@ class CourseConfig:
 
 course = Question(
     __name__,
-    """A question is asked of each checkpoint of a training, on the same texts; its numbers are lines over the steps.
-    Where a number's change from the first checkpoint to the last is certain, its onset is told: the first checkpoint
-    from which on it stays within a tenth of that change of where it ends, between which checkpoints that was, and a
-    95% interval, by resamples of the texts that all checkpoints share. Questions that compare two models compare each
-    checkpoint with the first; similarity with the last as well.""",
+    """A question is asked of each checkpoint of a training, on the same texts; its numbers become lines over the
+    steps. Where a number's change from the first checkpoint to the last is certain, its onset is told: the first
+    checkpoint from which on the number stays near where it ends (within a tenth of that change), between which
+    checkpoints that was, and a 95% interval, by resamples of the texts that all checkpoints share. Questions that
+    compare two models compare each checkpoint with the first; similarity with the last as well.""",
     config=CourseConfig,
     inputs={"answers": RESULTS},
     optional={"to_last": RESULTS},

@@ -16,15 +16,15 @@ class CoursesConfig:
     """What the trainings are called."""
 
     names: tuple[str, ...] = ()
-    """By default their numbers, 1, 2 ..."""
+    """Names for the trainings; by default their numbers, 1, 2 ..."""
 
 
 courses = Question(
     __name__,
     """Each training of one recipe is a series of checkpoints; what a question finds along each is set side by side,
-    at the same steps. The line over the steps is the mean over trainings, its band and the interval of the final
-    change are Student's, over trainings: what another seed would do. Beside it when each training got to where it
-    ended.""",
+    at the same steps. The line over the steps is the mean over trainings; its band and the interval of the final
+    change are Student's, over trainings: what another seed would do. Also given: when each training reached its
+    final value.""",
     config=CoursesConfig,
     inputs={"courses": RESULTS},
     version=1,

@@ -28,29 +28,29 @@ class EraseConfig:
     targets: tuple[str, ...] = ("pos",)
     """What to erase, each alone: pos, relation, frame, entity, gender, word (which of the most frequent)."""
     task: str | None = None
-    """The task whose score is measured, for a model that was fine-tuned on it: what --on takes. A file's
-    columns need usual names (text, label): --text and --label are those of --on."""
+    """The task whose score is measured, for a model that was fine-tuned on it; takes what --on takes. A file's
+    columns need usual names (text, label): --text and --label belong to --on."""
     layers: tuple[int, ...] = ()
-    """After which layers, each alone; 0 is the embeddings' output. All, if none are named."""
+    """After which layers to erase, each alone; 0 is the embeddings' output. By default all."""
     random: int = 5
-    """Random subspaces of each kind that are erased instead, for each target and layer. Each costs on average half a
-    pass through the model; a label is found to be used by how far it lies from them, which few tell less surely."""
+    """Random subspaces of each kind to erase instead, for each target and layer. Each costs on average half a pass
+    through the model. A label counts as used if it lies far enough from them, which is less certain with few."""
     like: tuple[Likeness, ...] = LIKENESSES
-    """What random subspaces have in common with what is erased. rank: nothing but the rank; variance: also about as
-    much of the vectors' variance, of which a label mostly has more than a random subspace."""
+    """What random subspaces have in common with what is erased. rank: only the rank; variance: also about as much of
+    the vectors' variance, of which a label usually has more than a random subspace."""
     words: int = 10000
-    """At most so many words to learn from what to erase."""
+    """At most this many words to learn from what to erase."""
     texts: int = 200
-    """At most so many texts to measure the score or the loss on."""
+    """At most this many texts to measure the score or the loss on."""
     types: int = 50
-    """Of the target `word`: how many of the most frequent words."""
+    """For the target `word`: how many of the most frequent words."""
     null: bool = False
-    """Also erase a further random subspace of each kind, and let each play the label in turn: how often is it found
-    to be used?"""
+    """Also erase one more random subspace of each kind, and let each play the label in turn: how often is it found
+    to be used? Costs as much as one more --random."""
     repeats: int = 2000
     """Bootstrap resamples of the texts behind each interval."""
     seed: int = 0
-    """Of the split of the texts, the random subspaces, the masked tokens, the probes and the resampling."""
+    """Seed of the split of the texts, the random subspaces, the masked tokens, the probes and the resampling."""
 
     def __post_init__(self) -> None:
         if not self.targets:
@@ -82,11 +82,12 @@ def check(examples: Examples, config: EraseConfig) -> None:
 
 erase = Question(
     __name__,
-    """At one layer after the other, all that a linear probe could read of a label is erased from the vectors of all
-    words (LEACE), and the layers above go on from there. What that costs the fine-tuned model on its task, or the
-    masked language model in its guesses, is compared with the cost of random subspaces of the same rank, and of such
-    that have as much of the variance. A layer uses the label if erasing it raises the loss by more than random
-    subspaces of either kind could (p < .05, Holm over the layers), and surely so on other texts.""",
+    """At one layer after the other, everything that a linear probe could read of a label is erased from the vectors
+    of all words (LEACE), and the layers above continue from there. What that costs the fine-tuned model on its
+    task, or the masked language model in its guesses, is compared with the cost of random subspaces of the same
+    rank, and of others that also have as much of the variance. A layer uses the label if erasing it raises the loss
+    by more than random subspaces of either kind could (p < .05, Holm over the layers), and surely so on other
+    texts.""",
     config=EraseConfig,
     inputs={"model": MODEL, "examples": EXAMPLES},
     optional={"task": TASK, "states": Input("states")},

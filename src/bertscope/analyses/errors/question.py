@@ -21,23 +21,23 @@ class ErrorsConfig:
     """What is looked at."""
 
     words: bool = True
-    """Whether the slices of rows that have a word in common are tried, too: words in 2% to 50% of the texts."""
+    """Also try the slices of rows that share a word: words in 2% to 50% of the texts."""
     neighbours: int = 3
-    """How many training rows stand beside each row that are most like it by the last layer; 0 leaves them out, and
+    """How many training rows to show beside each row, the most similar by the last layer; 0 leaves them out, and
     saves a pass over the training rows."""
     training_rows: int = 10_000
-    """Among how many training rows these are looked for at most."""
+    """At most this many training rows are searched for these."""
     rows: int = 20_000
-    """How many test rows are listed at most; all are counted."""
+    """How many test rows to list, at most; all are counted."""
     repeats: int = 2000
     """Bootstrap resamples behind each interval, and draws of a calibrated model."""
     permutations: int = 1999
-    """Of the rows, behind the p-values of slices."""
+    """Permutations of the rows behind the p-values of slices."""
     null: bool = False
-    """Whether to show, too, how often slices are found where there are none, and what the slices' differences are in
-    a model with random weights: one more pass."""
+    """Also report how often slices are found where there are none, and how much slices differ in a model with random
+    weights: one more pass."""
     seed: int = 0
-    """Of the resampling, the permutations and random weights."""
+    """Seed of the resampling, the permutations and the random weights."""
 
     def __post_init__(self) -> None:
         check_least(self, neighbours=0, training_rows=1, rows=1, repeats=100, permutations=99, seed=0)
@@ -48,18 +48,18 @@ _NO_RIGHT = "what is right or wrong, and calibration: a score is off by degrees,
 
 errors = Question(
     __name__,
-    """The test set is predicted once. Precision, recall and F1 of each label have bootstrap intervals over examples.
-    Calibration is that of what is predicted: 15 bins of equal mass, the expected calibration error beside what it is
-    where calibration is perfect, and what the temperature does that fits the validation set. Slices of the rows
-    (label, length, unknown pieces, truncated, a word, a column named with --slice) are compared with the other rows
-    by Westfall and Young's max-T: corrected for all that were tried. The rows are listed, with the training rows that
-    are most like them.""",
+    """The test set is predicted once. Precision, recall and F1 of each label have bootstrap intervals over
+    examples. Calibration is that of the prediction: 15 bins of equal mass, the expected calibration error beside
+    its value under perfect calibration, and the effect of the temperature that fits the validation set. Slices of
+    the rows (label, length, unknown pieces, truncated, a word, a column named with --slice) are compared with the
+    other rows by Westfall and Young's max-T, corrected for all that were tried. The rows are listed, each with the
+    training rows that are most like it.""",
     config=ErrorsConfig,
     inputs={"model": MODEL, "task": TASK},
     optional={
         "training": Input(
             "result",
-            flag="The folder of its training's result: how sure that was of the training rows that are most similar.",
+            flag="The folder of the model's finetune result, to also show how sure it was of similar training rows.",
         )
     },
     scoring=Scoring(

@@ -19,31 +19,33 @@ class ExplainConfig:
     """What is explained, and how."""
 
     method: Method = "integrated"
-    """integrated: the gradient on the way from the text with every word masked to the text, times (word - [MASK]);
-    gradient: the same at the text alone; leave_out: what is lost if one word is masked."""
+    """integrated: the gradient on the way from the text with every word masked to the text itself, times (word -
+    [MASK]); gradient: the same at the text alone; leave_out: what is lost if one word is masked."""
     towards: str = ""
-    """Explain this label (a tag, the number of a candidate, a piece of a masked word), whether it is predicted or
-    not; by default what is predicted."""
+    """Explain this label (a tag, the number of a candidate, a piece of a masked word), whether predicted or not; by
+    default what is predicted."""
     word: int = 0
-    """Of models that say something of each word (tags, trees): explain what they say of this word alone, from 1."""
+    """For models that predict something for each word (tags, trees): explain the prediction for this word alone,
+    counted from 1."""
     words: Literal["entities", "all"] = "entities"
-    """Of tags: explain those of words that are part of an entity, as the model says, or of all words."""
+    """For tags: explain only words that the model takes for part of an entity, or all words."""
     sample: int = 100
-    """Texts that are explained at most, by a hash of their ids."""
+    """At most this many texts are explained, chosen by a hash of their ids."""
     nodes: int = 16
-    """Of integrated gradients: points at which the gradient is taken first; twice as many, up to 512, where the words
-    don't add up to what they should."""
+    """For integrated: points at which the gradient is taken first; twice as many, up to 512, if the words don't add
+    up to what they should."""
     seed: int = 0
-    """Decides which texts are explained, where there are more than the sample."""
+    """Seed of which texts are explained, if there are more than the sample."""
 
     faithful: bool = False
-    """Whether attributions are faithful: what a prediction loses without the words that they name, and with nothing
-    but these, against random orders of the words; for all three methods. And how alike the attributions are to those
-    of the same model with random weights. Some 200 passes for each text and way to take words away."""
+    """Also test whether attributions are faithful: how much a prediction loses without the words that they name, and
+    with only these, against random orders of the words; for all three methods. And how alike the attributions are to
+    those of the same model with random weights. Some 200 passes for each text and way to take words away."""
     corpus: bool = False
-    """Which words push each class, over all texts that are explained: those in 20 texts or more."""
+    """Also report which words push each class, over all texts that are explained: words in 20 texts or more."""
     null: bool = False
-    """How often corpus finds something where there is nothing to find, and the same of random weights."""
+    """Also report how often --corpus finds something where there is nothing to find, and the same with random
+    weights: explains the texts once more."""
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -54,16 +56,16 @@ class ExplainConfig:
 
 explain = Question(
     __name__,
-    """Explained is what is predicted of each text: the label's logit minus the mean of the others', a tag's at its
-    word, an answer's start plus its end, the cosine of two texts. Each word's attribution says how much it did for
-    that, above or below 0, against the same text with every word masked. Integrated gradients add up to the
-    difference between the two; predictions in which more than 1% of it is missing are counted.""",
+    """For each text, what is predicted is explained: the label's logit minus the mean of the others', a tag's at
+    its word, an answer's start plus its end, or the cosine of two texts. Each word's attribution says how much it
+    did for that, above or below 0, compared with the same text with every word masked. Integrated gradients add up
+    to the difference between the two; predictions in which more than 1% of it is missing are counted.""",
     config=ExplainConfig,
     inputs={"model": MODEL, "data": EITHER},
     optional={
         "other_seed": Input(
             "model",
-            flag="A model of another training seed: with --faithful, how alike its attributions are.",
+            flag="A model of another training seed: --faithful also compares its attributions.",
         ),
     },
     scoring=Scoring(),

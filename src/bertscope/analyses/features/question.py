@@ -23,14 +23,14 @@ class FeaturesConfig:
     """Which kinds of words."""
 
     features: tuple[str, ...] = FEATURES
-    """Kinds of words: those of the default (used as far as the corpus tells them), pos:TAG (UPOS) or relation:NAME
-    (UD). [CLS] and [SEP] (cls, sep) are always there."""
+    """Kinds of words: those of the default (as far as the corpus marks them), pos:TAG (UPOS) or relation:NAME (UD).
+    [CLS] and [SEP] (cls, sep) are always included."""
     weighted: bool = False
-    """Weigh attention by the length of the vectors it moves (Kobayashi et al. 2020)."""
+    """Multiply attention by the length of the vector it moves (Kobayashi et al. 2020)."""
     repeats: int = 1000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
-    """Of the resampling."""
+    """Seed of the resampling."""
 
     def __post_init__(self) -> None:
         check_least(self, repeats=100, seed=0)
@@ -39,8 +39,8 @@ class FeaturesConfig:
 features = Question(
     __name__,
     """For each head: the attention that the strongest noun, verb, subject ... of a text receives, averaged over the
-    texts that have one; what it receives beyond uniform attention, beside as many random words of the text; the same
-    for the attention of [CLS] alone; and the attention from words of one kind to words of another. Several
+    texts that have one; how much of it is beyond uniform attention, beside as many random words of the text; the
+    same for the attention of [CLS] alone; and the attention from words of one kind to words of another. Several
     checkpoints are compared on the same texts.""",
     config=FeaturesConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},

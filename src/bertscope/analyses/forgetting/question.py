@@ -29,17 +29,17 @@ class ForgettingConfig:
     """What is asked of each checkpoint."""
 
     steps: tuple[int, ...] = ()
-    """After how many steps of the training each checkpoint was kept. By default as a series says, or they do."""
+    """The training step at which each checkpoint was kept. By default as the series or the checkpoints say."""
     probes: bool = True
-    """Whether trees and parts of speech are probed, too, where the texts have them: most of the time goes there."""
+    """Also probe trees and parts of speech, if the texts have them; this takes most of the time."""
     rank: int = 32
-    """Of the probe of trees."""
+    """Rank of the probe of trees."""
     words: int = 2000
-    """Words that the probe of parts of speech is trained on, at most, and as many to test."""
+    """At most this many words to train the probe of parts of speech on, and as many to test."""
     repeats: int = 1000
     """Bootstrap resamples of the texts behind each interval."""
     seed: int = 0
-    """Of the groups of texts, the probes and the resampling."""
+    """Seed of the groups of texts, the probes and the resampling."""
 
     def __post_init__(self) -> None:
         check_least(self, rank=1, words=10, repeats=100, seed=0)
@@ -49,17 +49,17 @@ class ForgettingConfig:
 
 forgetting = Question(
     __name__,
-    """The first model is the base, with its masked-word head; the others are checkpoints of a fine-tuning of it, in
-    their order, or a series of them, through which the texts go once. Each guesses masked words of the texts by the
-    base's head: as it is, where coordinates that drifted count as lost, too, and after an affine map of its last
-    states to the base's, fitted on other texts. Only what is lost in spite of the map is forgotten. Beside it minimal
-    pairs in the same two ways (`--pairs`), what probes find of trees and parts of speech where the texts have them,
-    and the score of the task that is learnt (`--task`): one figure over the steps.""",
+    """The first model is the base, with its masked-word head; the others are checkpoints of its fine-tuning, in
+    their order, or a series of them, which the texts go through once. Each guesses masked words of the texts with
+    the base's head: as it is, so that drifted coordinates count as lost too, and after an affine map from its last
+    states to the base's, fitted on other texts. Only what is lost in spite of the map is forgotten. Also given:
+    minimal pairs in the same two ways (`--pairs`), what probes find of trees and parts of speech if the texts have
+    them, and the score of the task that is learnt (`--task`); all in one figure over the steps.""",
     config=ForgettingConfig,
     inputs={"models": replace(MODELS, in_turn=True), "examples": EXAMPLES},
     optional={
-        "pairs": Input("pairs", flag="Minimal pairs to be told apart: demo/minimal, a file, BLiMP."),
-        "task": Input("task", flag="The task that is learnt: its score beside what is forgotten."),
+        "pairs": Input("pairs", flag="Also score minimal pairs: demo/minimal, a file, BLiMP."),
+        "task": Input("task", flag="The task that is learnt, to show its score beside what is forgotten."),
     },
     version=1,
     over_steps=OverSteps(at_once=True),

@@ -43,23 +43,23 @@ class GeometryConfig:
     least: int = 5
     """Occurrences that a word type (a word in lower case) needs for SelfSim and MEV (the paper: five contexts)."""
     words: int = 2000
-    """SelfSim and MEV are those of a corpus of so many words: a type counts with the chance that it has `least`
-    occurrences among so many of the words. In a larger corpus ever rarer types have them, and the mean over all of
-    these would move."""
+    """SelfSim and MEV are computed as for a corpus of this many words: a type counts with the chance that it has
+    --least occurrences in such a sample. In a larger corpus ever rarer types would count, and the mean would move."""
     top: int | None = None
-    """How many top directions are removed, beside the mean; by default a hundredth of the dimensions, at least 1, as
+    """How many top directions to remove, beside the mean; by default a hundredth of the dimensions, at least 1, as
     in Mu and Viswanath (2018)."""
     sample: int = 2000
-    """Words for the intrinsic dimension, and texts for alignment and uniformity, by a hash."""
+    """Words for the intrinsic dimension, and texts for alignment and uniformity, chosen by a hash."""
     same: float | None = None
-    """Of pairs of texts: the label of those that mean the same, or the least score. Known for MRPC, QQP and
-    demo/paraphrase; four fifths of the highest score by default. Without it no alignment."""
+    """For pairs of texts: the label of those that mean the same, or the lowest score at which they do. By default
+    known for MRPC, QQP and demo/paraphrase, and for scores four fifths of the highest. Without it there is no
+    alignment."""
     listed: int = 12
-    """How many of the most and of the least contextual words are listed."""
+    """How many of the most and of the least contextual words to list."""
     groups: int = 20
-    """Groups of neighbouring texts, each left out in turn, behind the intervals."""
+    """The intervals come from this many groups of neighbouring texts, each left out in turn."""
     seed: int = 0
-    """Decides what is sampled, and the random occurrences behind the baseline of MEV."""
+    """Seed of what is sampled, and of the random occurrences behind the baseline of MEV."""
 
     def __post_init__(self) -> None:
         check_least(self, least=2, words=2, top=1, sample=50, listed=0, groups=2, seed=0)
@@ -84,10 +84,11 @@ def plan(*arguments: Any) -> Step:
 geometry = Question(
     __name__,
     """By layer: the mean cosine of two random words (anisotropy), of two occurrences of a word (SelfSim), of a word
-    with its text, and how much of a word's occurrences one direction explains (MEV); what is left of each beyond its
-    baseline; the same after the top directions are removed and after every dimension is standardised. Effective rank
-    and IsoScore, intrinsic dimension, alignment and uniformity of pairs, and the most and least contextual words. The
-    result's arrays have each measure [checkpoint, layer, 1 + groups]: of all texts, and without each group.""",
+    with its text, and how much of a word's occurrences one direction explains (MEV); what is left of each beyond
+    its baseline; the same after the top directions are removed and after every dimension is standardised. Also
+    effective rank and IsoScore, intrinsic dimension, alignment and uniformity of pairs, and the most and least
+    contextual words. The result's arrays have each measure [checkpoint, layer, 1 + groups]: over all texts, and
+    without each group.""",
     config=GeometryConfig,
     inputs={"states": STATES, "examples": EXAMPLES},
     given={"models": MODELS, "examples": EXAMPLES},

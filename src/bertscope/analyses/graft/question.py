@@ -27,19 +27,20 @@ class GraftConfig:
     """Which weights are exchanged."""
 
     units: tuple[PartKind, ...] = KINDS
-    """layer (each one), attention and mlp (of each layer), head (each one), kind (embeddings, all attention, all
-    MLPs, all LayerNorms), bottom_up (embeddings and layers up to each), top_down (the layers from each on)."""
+    """What to exchange: layer (each one), attention and mlp (of each layer), head (each one), kind (embeddings, all
+    attention, all MLPs, all LayerNorms), bottom_up (embeddings and the layers up to each), top_down (the layers from
+    each on)."""
     steps: int = 15
-    """Steps on the straight line from base to tuned and half as far beyond."""
+    """Steps along the straight line from base to tuned, and half as far beyond."""
     repeats: int = 2000
     """Bootstrap resamples behind each interval."""
     permutations: int = 9999
     """Random swaps behind each p-value."""
     null: bool = False
-    """Whether to show, too, what as much change of no meaning does in each layer: what fine-tuning changed, permuted
-    within each tensor, 50 times."""
+    """Also measure what a meaningless change of the same size does in each layer: fine-tuning's change, permuted
+    within each tensor, 50 times. Costs 50 more passes for each layer."""
     seed: int = 0
-    """Of the resampling and of permuted changes; nothing else is random."""
+    """Seed of the resampling and the permuted changes; nothing else is random."""
 
     def __post_init__(self) -> None:
         check_known("kind of part", self.units, KINDS)
@@ -61,9 +62,9 @@ graft = Question(
     __name__,
     """The tuned model's task head is kept throughout. *Enough*: tuned weights in one part and the base's elsewhere;
     *needed*: the reverse. The loss and the score of each are compared with those without the exchange on the same
-    examples: a paired bootstrap interval and a paired permutation test, corrected by Holm's method, and the change as
-    a share of all that lies between the base under the tuned task head and the tuned model. Beside it how far the
-    part's weights moved, and the loss on the straight line from base to tuned.""",
+    examples: a paired bootstrap interval and a paired permutation test, corrected by Holm's method, and the change
+    as a share of the difference between the base under the tuned task head and the tuned model. Also given: how far
+    the part's weights moved, and the loss on the straight line from base to tuned.""",
     config=GraftConfig,
     inputs={"base": MODEL, "model": MODEL, "task": TASK},
     scoring=Scoring(),

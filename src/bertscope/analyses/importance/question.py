@@ -27,29 +27,29 @@ class ImportanceConfig:
     """Which gradients are taken, and how they are set against switching parts off."""
 
     form: Literal["example", "token", "cumulative"] = "example"
-    """What is averaged. example: the size of each example's gradient at the gate, as the papers define it; token: the
-    sum of the sizes of its tokens' gradients, as Michel's code has it; cumulative: what scripts find that never clear
-    the gradient between batches, for comparison with old results."""
+    """What is averaged. example: the size of each example's gradient at the gate, as the papers define it; token:
+    the sum of the sizes of its tokens' gradients, as in Michel's code; cumulative: what scripts get that never clear
+    the gradient between batches, to compare with old results."""
     units: tuple[GatedKind, ...] = ("head", "mlp")
     """The kinds of parts: head, mlp, neuron (of the MLPs)."""
     faithful: bool = True
-    """Also switch heads and MLPs off, one at a time on the validation set, and one after the other on the test set:
-    does the gradient rank them as their absence does? It takes far longer than the gradients."""
+    """Also switch heads and MLPs off, one at a time on the validation set, and one after the other on the test set,
+    to see whether the gradient ranks them as their absence does. This takes far longer than the gradients."""
     mode: Mode = "zero"
-    """What a head that is off leaves behind. zero: nothing, as the gate's gradient has it; uniform: equal attention
-    to every token; of the validation set, mean: its average output; position: its average output at each place;
-    resample: its output on another text, mean of 5 draws; optimal: the constants with which predictions move least,
-    fitted for each set of parts. With uniform and zero an MLP leaves nothing, else as heads do."""
+    """What a head that is off leaves behind. zero: nothing, as the gate's gradient assumes; uniform: equal attention
+    to every token. From the validation set, mean: its average output; position: its average output at each position;
+    resample: its output on another text, mean of 5 draws; optimal: constants fitted for each set of parts so that
+    predictions move least. With uniform and zero an MLP leaves nothing, otherwise the same as heads."""
     steps: int = 10
-    """In how many steps all parts of a kind go, one after the other."""
+    """In how many steps all parts of a kind are switched off, one after the other."""
     random: int = 3
-    """How many random orders stand beside the order of importance."""
+    """How many random orders to compare the order of importance with."""
     batch_size: int = 32
-    """Examples in a batch of the cumulative form, which depends on it; the other forms don't."""
+    """Batch size for the cumulative form, which depends on it; the other forms don't."""
     repeats: int = 1000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
-    """Of the random orders, the resampling and other texts (resample)."""
+    """Seed of the random orders, the resampling and the other texts (resample)."""
 
     def __post_init__(self) -> None:
         check_known("kind of part", self.units, KINDS)
@@ -64,11 +64,11 @@ class ImportanceConfig:
 
 importance = Question(
     __name__,
-    """Each part has a gate, which multiplies what it puts out; its importance is the expected size of the loss's
-    gradient at that gate, on the validation set. Whether that is to be believed: the rank correlation with what
-    switching each part off alone does to loss and score, and the test set's score and loss when parts go one after
-    the other, in the order of importance, of their effects alone, and at random. Each ranking has its reliability:
-    would other texts have ranked the parts alike?""",
+    """Each part has a gate, which multiplies its output; its importance is the expected size of the loss's gradient
+    at that gate, on the validation set. Whether that can be believed is tested: by the rank correlation with what
+    switching each part off alone does to loss and score, and by the test set's score and loss when parts are
+    switched off one after the other, in the order of importance, of their effects alone, and at random. Each
+    ranking has its reliability: would other texts have ranked the parts alike?""",
     config=ImportanceConfig,
     inputs={"model": MODEL, "task": TASK},
     scoring=Scoring(),

@@ -15,7 +15,7 @@ class MaskedWordsConfig:
     repeats: int = 1000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
-    """Of the resampling; which words are masked, the texts themselves decide."""
+    """Seed of the resampling; which words are masked depends on the texts alone."""
 
     def __post_init__(self) -> None:
         check_least(self, repeats=100, seed=0)
@@ -23,10 +23,10 @@ class MaskedWordsConfig:
 
 masked_words = Question(
     __name__,
-    """15% of each text's words are masked, the same ones for every model, and their pieces are guessed: the share of
-    pieces that are guessed, and how many bits the right one takes. Nothing is trained, and no labels are needed: a
-    task of masked words (`--kind masked`) is scored alike on its test set. Another tokenizer cuts words into other
-    pieces: of two models, compare those that share one.""",
+    """15% of each text's words are masked, the same ones for every model, and the model guesses their pieces: the
+    share of pieces that it guesses, and how many bits the right one takes. Nothing is trained, and no labels are
+    needed: a task of masked words (`--kind masked`) is scored in the same way on its test set. Another tokenizer
+    cuts words into other pieces: only compare models that share one.""",
     config=MaskedWordsConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
     version=1,

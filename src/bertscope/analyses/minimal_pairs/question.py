@@ -15,14 +15,14 @@ class MinimalPairsConfig:
     """How pairs are counted."""
 
     rows: int = 2000
-    """How many pairs are listed at most; all are counted."""
+    """How many pairs to list, at most; all are counted."""
     repeats: int = 2000
     """Bootstrap resamples behind the interval of each change."""
     null: bool = False
-    """Whether to show, too, how often the tests find something where good and bad are exchanged at random, and what
-    random weights prefer."""
+    """Also report how often the tests find something if good and bad are exchanged at random, and what a model with
+    random weights prefers, which scores the pairs once more."""
     seed: int = 0
-    """Of the resampling, of the groups of texts that maps are fitted on, and of random weights."""
+    """Seed of the resampling, the groups of texts that maps are fitted on, and the random weights."""
 
     def __post_init__(self) -> None:
         check_least(self, rows=0, repeats=100, seed=0)
@@ -30,12 +30,12 @@ class MinimalPairsConfig:
 
 minimal_pairs = Question(
     __name__,
-    """A text's pseudo-log-likelihood is the sum over its pieces of log p, the piece and the later pieces of its word
-    being masked (PLL-word-l2r). A pair counts 1 where the good, or clean, text has the higher one, and one half where
-    both are equal: the share over pairs, by phenomenon, is tested against one half by the exact sign test, corrected
-    over phenomena (Holm). A further model without a masked-word head of its own is read by that of the first: as it
-    is (its coordinates may have drifted), and after an affine map from its last states to the first model's, ridge on
-    other texts. Only what is lost in spite of the map counts as forgotten.""",
+    """A text's pseudo-log-likelihood is the sum over its pieces of log p, with the piece and the later pieces of
+    its word masked (PLL-word-l2r). A pair counts 1 if the good, or clean, text has the higher one, and one half if
+    both are equal: the share over pairs, by phenomenon, is tested against one half by the exact sign test,
+    corrected over phenomena (Holm). A further model without a masked-word head of its own is read with the first
+    model's head: as it is (its coordinates may have drifted), and after an affine map from its last states to the
+    first model's, ridge on other texts. Only what is lost in spite of the map counts as forgotten.""",
     config=MinimalPairsConfig,
     inputs={"models": MODELS, "pairs": PAIRS},
     version=2,

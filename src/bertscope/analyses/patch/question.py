@@ -30,27 +30,28 @@ class PatchConfig:
     """Which activations are put in the place of others."""
 
     units: tuple[PartKind, ...] = KINDS
-    """layer (each layer's output at the tokens of each role), heads (all heads of a layer, at all tokens), mlp (each
-    MLP's output, at all tokens), head (each head's output, at all tokens), head_at (the same at the tokens of each
-    role)."""
+    """Which activations to patch: layer (each layer's output at the tokens of each role), heads (all heads of a
+    layer, at all tokens), mlp (each MLP's output, at all tokens), head (each head's output, at all tokens), head_at
+    (the same at the tokens of each role)."""
     directions: tuple[Direction, ...] = DIRECTIONS
-    """denoise: the corrupted text with an activation of the clean one; noise: the reverse."""
+    """denoise: the corrupted text with one activation of the clean one; noise: the reverse."""
     exact: Literal["auto", "all", "sample", "none"] = "auto"
-    """Which activations are patched one by one, rather than by the gradient alone. auto: all of a kind, or 48 where
-    its activations times the pairs are more than 30,000; all; sample: 48 of each kind, from large to small by the
+    """Which activations are patched one by one, rather than by the gradient alone. auto: all of a kind, or 48 if its
+    activations times the pairs are more than 30,000; all; sample: 48 of each kind, from large to small by the
     gradient; none."""
     sample: int = 200
-    """Pairs that are patched at most, of those that can be, by a hash of their ids."""
+    """At most this many pairs are patched, of those that can be, chosen by a hash of their ids."""
     repeats: int = 2000
     """Bootstrap resamples behind each interval."""
     permutations: int = 9999
     """Random swaps behind each p-value."""
     null: bool = False
-    """Whether to show, too, how often the tests find something where there is nothing, what a text of another pair
-    with the same answer gives, and what the same activations carry in a model with random weights: about twice the
+    """Also report how often the tests find something where there is nothing to find, what a text of another pair
+    with the same answer gives, and what the same activations carry in a model with random weights. About twice the
     work."""
     seed: int = 0
-    """Of the resampling, of which pairs, activations and unrelated texts are drawn, and of random weights."""
+    """Seed of the resampling, of which pairs, activations and unrelated texts are drawn, and of the random weights.
+   """
 
     def __post_init__(self) -> None:
         check_known("kind of activation", self.units, KINDS)
@@ -74,13 +75,14 @@ def _fact(direction: str, label: str) -> HeadFact:
 
 patch = Question(
     __name__,
-    """Pairs of texts of equally many tokens that the model answers differently are run, and one text's run gets one
-    activation of the other's: what a layer, a head or an MLP puts out, at all tokens or at those of a role (those
-    that differ, those before and after them, [CLS], [SEP]). Measured is the logit of the clean text's answer minus
-    that of the corrupted one's; the share is how far it moves from the one run to the other, as a ratio of means over
-    pairs with a bootstrap interval. p is of the pair's own text against a text of an unrelated pair, of the same
-    length, that is answered as the patched text is: exchanged pair by pair, corrected by Holm's method. Beside it
-    what all activations would do by the gradient, plain and averaged over 5 points between the texts.""",
+    """Pairs of texts are used that have equally many tokens and that the model answers differently. One text is run
+    with one activation taken from the other's run: what a layer, a head or an MLP puts out, at all tokens or at
+    those of a role (those that differ, those before and after them, [CLS], [SEP]). Measured is the logit of the
+    clean text's answer minus that of the corrupted one's; the share is how far it moves from the one run to the
+    other, as a ratio of means over pairs with a bootstrap interval. p compares the pair's own text with a text of
+    an unrelated pair that has the same length and is answered as the patched text is: exchanged pair by pair,
+    corrected by Holm's method. Also given: what all activations would do by the gradient, plain and averaged over 5
+    points between the texts.""",
     config=PatchConfig,
     inputs={"model": MODEL, "pairs": PAIRS},
     version=1,

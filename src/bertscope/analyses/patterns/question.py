@@ -23,11 +23,11 @@ class PatternsConfig:
     """How maps are told apart."""
 
     weighted: bool = False
-    """Take attention times the length of the vector it moves (Kobayashi et al. 2020) instead of attention alone."""
+    """Multiply attention by the length of the vector it moves (Kobayashi et al. 2020)."""
     repeats: int = 1000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
-    """Of the resampling."""
+    """Seed of the resampling."""
 
     def __post_init__(self) -> None:
         check_least(self, repeats=100, seed=0)
@@ -35,19 +35,20 @@ class PatternsConfig:
 
 patterns = Question(
     __name__,
-    """The mass of every map, of every head on every example, is divided into columns that most queries share, a band
-    along the diagonal, what a text gets evenly (block), and the rest. Beside it each map is called vertical,
-    diagonal, vertical+diagonal, block or heterogeneous, by classifiers trained on people's labels; the ranges of
-    these shares hold the classifiers' error, or, with --labels, are corrected by labels of your own. Given are both
-    by model, layer and head; each head's commonest class and how constant it is; the entropy of its attention, how
-    far it looks, and how much of it goes to [CLS] and [SEP]. Several checkpoints are read side by side.""",
+    """The mass of every attention map, of every head on every example, is divided into columns that most queries
+    share, a band along the diagonal, what a text gets evenly (block), and the rest. Each map is also called
+    vertical, diagonal, vertical+diagonal, block or heterogeneous, by classifiers trained on people's labels; the
+    ranges of these shares include the classifiers' error or, with --labels, are corrected by your own labels. Both
+    are given by model, layer and head; so are each head's commonest class and how constant it is, the entropy of
+    its attention, how far it looks, and how much of it goes to [CLS] and [SEP]. Several checkpoints are read side
+    by side.""",
     config=PatternsConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
     optional={
         "labels": Input(
             "map_labels",
-            flag="Labels that you gave to random maps of the model (train-patterns --label): its class shares are "
-            "then corrected by them.",
+            flag="Labels that you gave to random maps of the model (train-patterns --label), which correct its "
+            "class shares.",
         )
     },
     version=4,

@@ -27,30 +27,30 @@ class ProbeConfig:
     """What is asked of the layers, and by which probes."""
 
     targets: tuple[str, ...] = ()
-    """What to read off the vectors: pos, relation (of a word and its head), frame, entity, gender, label, length
-    (of the text), word (which of the most frequent); all that the corpus has, if none are named."""
+    """What to read off the vectors: pos, relation (of a word and its head), frame, entity, gender, label, length (of
+    the text), word (which of the most frequent); by default all that the corpus has."""
     probes: tuple[ProbeKind, ...] = KINDS
-    """linear: one map and a softmax; mlp: one hidden layer before it. The first also makes the code, reads the mixes
-    of layers and is drawn."""
+    """linear: one map and a softmax; mlp: one hidden layer before it. The first one named also computes the online
+    code, reads the mixes of layers and is drawn."""
     hidden: int = 64
     """Units of the hidden layer."""
     words: int = 4000
-    """At most so many words (pairs, texts) to train probes on and as many to test, an eighth for validation; by a
-    hash."""
+    """At most this many words (pairs, texts) to train probes on, as many to test, and an eighth for validation;
+    chosen by a hash."""
     balanced: bool = False
-    """Where there are more words than that, drop those of frequent labels first."""
+    """If there are more words than that, drop those of frequent labels first."""
     types: int = 50
-    """Of the target `word`: how many of the most frequent words."""
+    """For the target `word`: how many of the most frequent words."""
     bins: int = 5
-    """Of the target `length`: groups of texts, of about equal size."""
+    """For the target `length`: how many groups of texts, of about equal size."""
     code: bool = True
-    """Measure the length of an online code of the labels (minimum description length)."""
+    """Measure how long an online code of the labels is (minimum description length)."""
     expected: bool = True
-    """Measure the expected layer, by mixes of layers 0 to l."""
+    """Measure the expected layer, by mixing layers 0 to l."""
     repeats: int = 1000
     """Bootstrap resamples of the texts behind each interval."""
     seed: int = 0
-    """Of the split of the texts, the words that are drawn, the control task, the probes and the resampling."""
+    """Seed of the split of the texts, the words that are drawn, the control task, the probes and the resampling."""
 
     def __post_init__(self) -> None:
         check_known("target", self.targets, TARGETS)
@@ -82,11 +82,11 @@ def limits(config: ProbeConfig) -> Limits:
 
 probe = Question(
     __name__,
-    """Probes learn to read a label (part of speech, relation, frame, entity, gender, the task's label, length, word)
-    off the vectors of each layer of each checkpoint. Beside their accuracy on other texts stand the majority's, that
-    of the word's usual label, and that of a control task in which every word has a random label: what a probe learns
-    by heart. The length of an online code says how easily the label is read; the expected layer where it comes
-    from.""",
+    """Probes learn to read a label (part of speech, relation, frame, entity, gender, the task's label, length,
+    word) off the vectors of each layer of each checkpoint. Their accuracy on other texts stands beside the
+    majority's, the accuracy of the word's usual label, and that on a control task in which every word has a random
+    label: what a probe learns by heart. The length of an online code shows how easily the label is read; the
+    expected layer shows where it comes from.""",
     config=ProbeConfig,
     inputs={"states": STATES, "examples": EXAMPLES},
     given={"models": MODELS, "examples": EXAMPLES},

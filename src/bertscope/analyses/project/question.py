@@ -18,12 +18,12 @@ class ProjectConfig:
     """Which text, and how it is laid into a plane."""
 
     example: str = "1"
-    """The text: its id, or its number in the data, from 1."""
+    """The text: its id, or its number in the data, counted from 1."""
     method: Literal["pca", "joint", "umap"] = "pca"
-    """pca: each layer by itself, turned onto the layer below; joint: one plane for the tokens of all layers; umap:
-    the same by UMAP, where it is installed."""
+    """pca: each layer by itself, turned to match the layer below; joint: one plane for the tokens of all layers;
+    umap: the same by UMAP, if it is installed."""
     seed: int = 0
-    """Of UMAP; PCA has nothing random in it."""
+    """Seed of UMAP; PCA has nothing random in it."""
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -48,9 +48,9 @@ def text_row(examples: Examples, example: str) -> int:
 
 project = Question(
     __name__,
-    """The vectors of all tokens of one text, special ones included, in two dimensions, a layer at a time, with the
-    share of the variance that the plane has. The texts of a pair and a question's answers have their colours. Several
-    checkpoints stand side by side.""",
+    """The vectors of all tokens of one text, special ones included, in two dimensions, one layer at a time, with
+    the share of the variance that the plane holds. The two texts of a pair, and a question's answers, each have
+    their colour. Several checkpoints stand side by side.""",
     config=ProjectConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
     version=1,

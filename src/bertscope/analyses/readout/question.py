@@ -22,22 +22,22 @@ class ReadoutConfig:
     """How layers are read."""
 
     fit: int = 5000
-    """Training texts that the shortcuts are fitted on, at most, and validation texts that choose their penalty; drawn
+    """At most this many training texts to fit the shortcuts on, and validation texts to choose their penalty; drawn
     by their ids. 0 leaves the shortcuts out."""
     controls: bool = True
-    """Whether to read, too, through shortcuts that were fitted to permuted last states, and from a model with random
-    weights: a further pass over all of these texts."""
+    """Also read through shortcuts that were fitted to permuted last states, and from a model with random weights:
+    one more pass over all of these texts."""
     share: float = 0.9
-    """How much of the final score's lead over chance a layer must have for the answer to be there, and how many of
-    the texts must have settled for most to have."""
+    """The answer counts as there once a layer has this share of the final score's lead over chance; most texts count
+    as settled once this share of them has."""
     close: float = 0.25
-    """Of scores: how near to the final one counts as the same, in standard deviations of the final ones."""
+    """For scores: how near to the final one counts as the same, in standard deviations of the final ones."""
     rows: int = 20_000
-    """How many test rows are listed at most; all are counted."""
+    """How many test rows to list, at most; all are counted."""
     repeats: int = 2000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
-    """Of the resampling, the texts and tokens that are drawn, the permutation and random weights."""
+    """Seed of the resampling, the texts and tokens that are drawn, the permutation and the random weights."""
 
     def __post_init__(self) -> None:
         check_least(self, fit=0, close=0, rows=1, repeats=100, seed=0)
@@ -48,10 +48,10 @@ class ReadoutConfig:
 readout = Question(
     __name__,
     """The states of each layer, from the embeddings (0) on, are given to the model's own task head, pooler and last
-    norm included, in the last layer's place: plainly, and through a linear shortcut, the ridge regression from the
-    layer's states to the last ones on the training set, whose penalty is chosen on the validation set. The score and
-    the loss on the test set are compared with the final ones on the same texts, with paired bootstrap intervals. A
-    text settles in the first layer from which on the final prediction stays.""",
+    norm included, in place of the last layer's: plainly, and through a linear shortcut, which is a ridge regression
+    from the layer's states to the last ones on the training set, with its penalty chosen on the validation set. The
+    score and the loss on the test set are compared with the final ones on the same texts, with paired bootstrap
+    intervals. A text settles in the first layer from which on its final prediction stays.""",
     config=ReadoutConfig,
     inputs={"model": MODEL, "task": TASK},
     scoring=Scoring(),

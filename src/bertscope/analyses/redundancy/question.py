@@ -19,30 +19,31 @@ class RedundancyConfig:
     """How heads are compared, grouped, and switched off in pairs."""
 
     queries: int = 1
-    """Tokens of each text, chosen at random, whose attention is compared between all pairs of heads. Each costs about
-    a tenth of a pass through a small model and estimates the same mean; 0 is every token."""
+    """Tokens of each text, chosen at random, whose attention is compared between all pairs of heads. Each costs
+    about a tenth of a pass through a small model and estimates the same mean; 0 takes every token."""
     tokens: int = 2000
     """Tokens of the whole corpus, chosen at random, on which the heads' outputs are compared (CKA)."""
     clusters: int = 0
-    """How many groups of heads; 0 takes the number that fits best (silhouette)."""
+    """How many groups of heads to form; 0 takes the number that fits best (silhouette)."""
     pairs: int = 10
-    """How many of the most similar pairs are listed and, if the model answers the task, switched off together; as
-    many random pairs of the same layers stand beside them. Each costs up to three passes through the model."""
+    """How many of the most similar pairs to list and, if the model answers the task, to switch off together, beside
+    as many random pairs of the same layers. Each costs up to three passes through the model."""
     together: tuple[str, ...] = ()
     """Heads to switch off together, such as head:3.4, against random sets of as many heads of the same layers: are
     they redundant, or is what they do not needed? Needs a model that answers the task."""
     mode: PlainMode = "uniform"
-    """What a head that is off leaves behind: equal attention to every token, nothing, or its average output."""
+    """What a head that is off leaves behind: equal attention to every token (uniform), nothing (zero), or its
+    average output (mean)."""
     weighted: bool = False
-    """Norm-weighted attention: attention times the length of the vector it moves, so that looking at a token and
-    taking nothing from it doesn't count (Kobayashi et al. 2020)."""
+    """Norm-weighted attention: multiply attention by the length of the vector it moves (Kobayashi et al. 2020), so
+    that looking at a token and taking nothing from it doesn't count."""
     null: bool = False
-    """Also test, 200 times, what the test set would look like if heads that are off together did nothing beyond what
-    they do alone, and switch the same heads off in the same model with random weights."""
+    """Also test, 200 times, data in which heads that are off together do nothing beyond what each does alone; and
+    switch the same heads off in the same model with random weights, which about doubles those passes."""
     repeats: int = 1000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
-    """Decides which tokens are taken, which random pairs, and the resampling."""
+    """Seed of which tokens and which random pairs are taken, and of the resampling."""
 
     def __post_init__(self) -> None:
         check_least(self, queries=0, tokens=100, clusters=0, pairs=0, repeats=100, seed=0)
@@ -53,9 +54,9 @@ redundancy = Question(
     __name__,
     """For all pairs of heads: the Jensen-Shannon divergence of their attention and the linear CKA of their outputs,
     on the test set's texts. From the divergence: groups of heads, a map of them, and whether heads of one layer are
-    alike. Where the data is a task and the model answers it, the most similar pairs are switched off
-    together: if both cost more than each alone adds up to, one may do what the other could. That is told by the score
-    and by the loss, which sees what no prediction shows; each pair's interaction is tested by the loss (Holm).""",
+    alike. If the data is a task that the model answers, the most similar pairs are switched off together: if both
+    cost more than the sum of each alone, one may do what the other could. That is measured by the score and by the
+    loss, which also shows what no prediction shows; each pair's interaction is tested by the loss (Holm).""",
     config=RedundancyConfig,
     inputs={"models": MODELS, "data": EITHER},
     scoring=Scoring(asked_by="--together"),

@@ -27,19 +27,20 @@ class RelationsConfig:
     validation_share: float = 0.5
     """The share of the sentences that choose head, direction and offset; the others score them."""
     least: int = 20
-    """Relations with fewer pairs to score are listed, not tested."""
+    """Relations with fewer scored pairs than this are listed, not tested."""
     subtypes: bool = False
     """Keep nsubj:pass apart from nsubj, and so on."""
     core: bool = True
-    """Of frames, the core elements only."""
+    """For frames: only the core elements."""
     weighted: bool = False
-    """Weigh attention by the length of the vectors it moves (Kobayashi et al. 2020)."""
+    """Multiply attention by the length of the vector it moves (Kobayashi et al. 2020)."""
     repeats: int = 1000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
-    """Of the split, the control pairs and the resampling."""
+    """Seed of the split, the control pairs, the resampling and the random weights."""
     null: bool = False
-    """Also ask where there is nothing to find, and of random weights."""
+    """Also report how often the tests find something where there is nothing to find, and what the models find with
+    random weights. About twice the work."""
 
     def __post_init__(self) -> None:
         if not 0 < self.validation_share < 1:
@@ -57,11 +58,12 @@ def need_relations(examples: Examples) -> None:
 
 relations = Question(
     __name__,
-    """A head finds a pair of words if one of them attends to the other more than to any other word. For each relation
-    of a treebank or of own annotation, one half of the sentences chooses the best head and direction, and the best
-    fixed offset ("the word before"); the other half scores both. Each head's attention in pairs, beyond what uniform
-    attention gives, is compared with that in control pairs: the same distance, parts of speech and numbers of pieces.
-    The same from frames' elements to what evokes the frame, beside the score of Dark Secrets.""",
+    """A head finds a pair of words if one of them attends to the other more than to any other word. For each
+    relation of a treebank or of your own annotation, one half of the sentences chooses the best head and direction,
+    and the best fixed offset ("the word before"); the other half scores both. Each head's attention within pairs,
+    beyond what uniform attention gives, is compared with that in control pairs, which have the same distance, parts
+    of speech and numbers of pieces. The same is done from frames' elements to the word that evokes the frame,
+    beside the score of Dark Secrets.""",
     config=RelationsConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
     version=4,

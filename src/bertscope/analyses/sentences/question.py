@@ -20,15 +20,17 @@ class SentencesConfig:
     """Which pairs mean the same, and how sure one can be."""
 
     least_score: float | None = None
-    """The least score of two texts that mean the same, for alignment; by default four fifths of the highest."""
+    """For alignment: the lowest score at which two texts count as meaning the same; by default four fifths of the
+    highest score."""
     sample: int = 2000
-    """Texts for alignment and uniformity, by a hash."""
+    """Texts for alignment and uniformity, chosen by a hash."""
     groups: int = 20
-    """Groups of neighbouring pairs, each left out in turn, behind the intervals of alignment and uniformity."""
+    """The intervals of alignment and uniformity come from this many groups of neighbouring pairs, each left out in
+    turn."""
     repeats: int = 1000
     """Bootstrap resamples behind the interval of each Spearman."""
     seed: int = 0
-    """Decides what is sampled, and the resamples."""
+    """Seed of what is sampled, and of the resamples."""
 
     def __post_init__(self) -> None:
         check_least(self, sample=20, groups=2, repeats=100, seed=0)
@@ -48,9 +50,9 @@ def check(task: Task, config: SentencesConfig) -> None:
 sentences = Question(
     __name__,
     """Nothing is trained. Each text of the test set's pairs is read alone; its vector is the first token's, or the
-    mean of its tokens', and of a sentence-transformers model its own in the last layer. By
-    layer: how the cosine of two texts follows their score (Spearman), how near texts are that mean the same
-    (alignment), and how evenly all lie (uniformity).""",
+    mean of its tokens'; a sentence-transformers model also has its own vector, in the last layer. By layer: how
+    well the cosine of two texts follows their score (Spearman), how close texts with the same meaning are
+    (alignment), and how evenly all texts are spread (uniformity).""",
     config=SentencesConfig,
     inputs={"model": MODEL, "task": TASK},
     version=1,

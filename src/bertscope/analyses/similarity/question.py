@@ -17,15 +17,15 @@ class SimilarityConfig:
     """Which words are compared, and between which checkpoints."""
 
     words: int = 5000
-    """How many words, sampled by a hash of the text's id and the word's place; all, if there are fewer."""
+    """How many words to compare, sampled by a hash of the text's id and the word's place; all, if there are fewer."""
     pairs: Literal["first", "all"] = "first"
-    """first: each checkpoint is compared with the first; all: each two are."""
+    """first: compare each checkpoint with the first; all: compare every two."""
     grid: bool = True
-    """Compare every layer with every other too, within and between checkpoints. Most of the time goes there."""
+    """Also compare every layer with every other, within and between checkpoints. This takes most of the time."""
     groups: int = 20
-    """Groups of neighbouring texts, each left out in turn, behind the intervals."""
+    """The intervals come from this many groups of neighbouring texts, each left out in turn."""
     seed: int = 0
-    """Decides which words are sampled; nothing else is random."""
+    """Seed of which words are sampled; nothing else is random."""
 
     def __post_init__(self) -> None:
         check_least(self, words=50, groups=2, seed=0)
@@ -43,16 +43,16 @@ def plan(*arguments: Any, against: Root | None = None) -> Step:
 
 similarity = Question(
     __name__,
-    """The same sampled words in every checkpoint and layer: RSA (the correlation of the cosines between all words
-    here with those there), linear CKA (debiased, and plain beside it) and the Procrustes distance, which no rotation
-    changes, beside the plain cosine, which any rotation does. By layer, for every two layers, and as more words are
-    taken. Of one checkpoint: how its layers differ.
-    `against` is a second corpus, where the change may be another; from Python, states that are stores already need
-    `against_states` beside it, theirs of that corpus.""",
+    """The same sampled words in every checkpoint and layer: RSA (how the cosines between all words in one correlate
+    with those in the other), linear CKA (debiased, and plain beside it) and the Procrustes distance, which no
+    rotation changes, beside the plain cosine, which any rotation does. By layer, for every two layers, and as more
+    words are taken. For a single checkpoint: how its layers differ. `against` is a second corpus, where the change
+    may be different; from Python, states that are already stored also need `against_states`, the states of that
+    corpus.""",
     config=SimilarityConfig,
     inputs={"states": STATES, "examples": EXAMPLES},
     optional={
-        "against": Input("examples", flag="Other data to ask the same of: is it the same out of the domain?"),
+        "against": Input("examples", flag="Other data to repeat this on: is the change the same out of domain?"),
         "against_states": STATES,
     },
     given={"models": MODELS, "examples": EXAMPLES},

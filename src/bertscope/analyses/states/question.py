@@ -17,12 +17,12 @@ class StatesConfig:
     """What is kept of an encoder's hidden states."""
 
     pool: Pool = "word"
-    """word: the mean of a word's pieces; token: each token that isn't special; cls: the first token; mean: the mean
-    of an example's tokens, special ones excepted."""
+    """What each vector is. word: the mean of a word's pieces; token: each token that isn't special; cls: the first
+    token; mean: the mean of an example's tokens without the special ones."""
     init: Literal["pretrained", "random"] = "pretrained"
-    """random: draw all weights anew first, as a control for what pre-training gave."""
+    """random: draw all weights anew first, as a control for what pre-training gives."""
     seed: int = 0
-    """Of the random weights; nothing else is random."""
+    """Seed of the random weights; nothing else is random."""
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -31,8 +31,8 @@ class StatesConfig:
 
 states = Question(
     __name__,
-    """One pass of the encoder; every layer's vectors go to a memory-mapped array that `similarity`, `structure`,
-    `probe`, `project` and `geometry` read, so that none of them runs the encoder again.""",
+    """One pass of the encoder: every layer's vectors go to a memory-mapped array that `similarity`, `structure`,
+    `probe`, `project` and `geometry` read, so that none of them has to run the encoder again.""",
     config=StatesConfig,
     inputs={"model": MODEL, "examples": EXAMPLES},
     version=2,

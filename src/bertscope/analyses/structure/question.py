@@ -31,25 +31,26 @@ class StructureConfig:
 
     ranks: tuple[int, ...] = (64,)
     """The probes' ranks, all trained together. In the paper, ranks above 64 add less than half a point of UUAS. A
-    rank above a model's width is its width."""
+    rank above a model's width is set to its width."""
     control: bool = True
-    """Also train the best layer's probes on random trees of the same shapes: what a probe finds where nothing is."""
+    """Also train the best layer's probes on random trees of the same shapes: what a probe finds where there is
+    nothing."""
     random: bool = True
     """Also probe the first model with random weights: what its architecture and the words alone give."""
     epochs: int = 40
-    """The most epochs; a probe stops after 5 without a gain on the validation sentences."""
+    """The most epochs; a probe stops after 5 without an improvement on the validation sentences."""
     batch_size: int = 20
     """Sentences per step."""
     learning_rate: float = 1e-3
-    """Adam's at the start; it falls to a tenth after each epoch without a gain."""
+    """Adam's at the start; it falls to a tenth after each epoch without an improvement."""
     show: tuple[str, ...] = ()
-    """The ids of scored sentences whose trees are drawn."""
+    """The ids of scored sentences whose trees to draw."""
     sentences: int = 4
-    """How many trees are drawn if none are named: short ones, chosen by a hash of their ids."""
+    """How many trees to draw if none are named: short ones, chosen by a hash of their ids."""
     repeats: int = 1000
     """Bootstrap resamples behind each interval."""
     seed: int = 0
-    """Decides the split, the probes' first weights, the order of the sentences, the random trees, the random model's
+    """Seed of the split, the probes' first weights, the order of the sentences, the random trees, the random model's
     weights and the resampling."""
 
     def __post_init__(self) -> None:
@@ -82,17 +83,17 @@ def check(examples: Examples, config: StructureConfig) -> None:
 
 structure = Question(
     __name__,
-    """Linear maps are trained under which squared distances between words are their distances in the dependency tree,
-    and squared lengths their depths: one of each for every layer of every checkpoint, all at once. They are scored on
-    other sentences, beside a chain of words, random weights and random trees. `train` is another corpus to train on;
-    without it one corpus is split in three. From Python, states that are stores already must include the random
-    model's, and `train_states` holds theirs of `train`.""",
+    """Linear maps are trained so that squared distances between words are their distances in the dependency tree,
+    and squared lengths their depths: one of each for every layer of every checkpoint, all at once. They are scored
+    on other sentences, beside a chain of words, random weights and random trees. `train` is another corpus to train
+    on; without it one corpus is split in three. From Python, states that are already stored must include the random
+    model's, and `train_states` holds those of `train`.""",
     config=StructureConfig,
     inputs={"states": STATES, "examples": EXAMPLES},
     optional={
         "train": Input(
             "examples",
-            flag="Other data to train on; --on is then scored whole. By default --on is split.",
+            flag="Other data to train on; all of --on is then scored. By default --on is split.",
             checked=True,
         ),
         "train_states": STATES,

@@ -15,17 +15,17 @@ class VersusConfig:
     """How two models are compared."""
 
     words: bool = True
-    """Whether rows are also looked at by the words that they hold: those in 2% to 50% of the texts."""
+    """Also look at slices of the rows that share a word: words in 2% to 50% of the texts."""
     repeats: int = 2000
     """Bootstrap resamples behind each interval."""
     permutations: int = 9999
     """Random exchanges of the two models' answers behind each p-value that isn't exact, and permutations of the rows
-    behind those of slices."""
+    behind the p-values of slices."""
     null: bool = False
-    """Whether to show, too, how often the tests find something where there is nothing, and what an answer without
-    reading would fix and break."""
+    """Also report how often the tests find something where there is nothing to find, and what answers given without
+    reading would fix and break. Needs no further pass through the models."""
     seed: int = 0
-    """Of the resampling and the exchanges; the models' answers have nothing random in them."""
+    """Seed of the resampling and the exchanges; the models' answers have nothing random in them."""
 
     def __post_init__(self) -> None:
         check_least(self, repeats=100, permutations=99, seed=0)
@@ -36,13 +36,13 @@ _WITHOUT_LOSS = "of ONNX files, the loss: what is kept of {what} doesn't hold it
 
 versus = Question(
     __name__,
-    """Both models answer the test set, and each row is fixed, broken, right in both or wrong in both. Whether more is
-    fixed than broken is tested exactly (McNemar's test); of metrics that are no share of rows, and of the loss, by
-    exchanging the two models' answers row by row. Recall, precision and F1 of each label stand side by side, with
-    paired intervals, corrected over labels (Holm); slices of the rows in which more changes than elsewhere are looked
-    for (max-T, corrected for all that are tried). Beside it how far the two agree beyond chance, and the calibration
-    of both. A model is a folder, a hub id or an ONNX file: a model and its cut, pruned or int8 self, two seeds, two
-    models of one label set.""",
+    """Both models answer the test set, and each row is fixed, broken, right in both or wrong in both. Whether more
+    is fixed than broken is tested exactly (McNemar's test); for metrics that are no share of rows, and for the
+    loss, by exchanging the two models' answers row by row. Recall, precision and F1 of each label stand side by
+    side, with paired intervals, corrected over labels (Holm). Slices of the rows in which more changes than
+    elsewhere are searched for (max-T, corrected for all that are tried). Also given: how far the two agree beyond
+    chance, and the calibration of both. A model is a folder, a hub id or an ONNX file: compare a model with its
+    cut, pruned or int8 form, two seeds, or two models with the same labels.""",
     config=VersusConfig,
     inputs={"a": SCORER, "b": SCORER, "task": TASK},
     scoring=Scoring(

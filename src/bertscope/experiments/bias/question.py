@@ -34,20 +34,21 @@ class BiasConfig:
     """Which rows leave the training data, and how the models are trained."""
 
     words: tuple[str, ...] = WORDS
-    """Rows that mention one of these (whole words, in either text) leave train and validation; by default English
-    words for women."""
+    """Rows that mention one of these words (whole words, in either text) are left out of train and validation; by
+    default English words for women."""
     seeds: tuple[int, ...] = (0,)
-    """Three trainings for each: on all rows, without the words, and without as many random rows; 5 or more give
-    intervals over trainings."""
+    """Run three trainings for each seed: on all rows, without the words, and without as many random rows; 5 or more
+    give intervals over trainings."""
     swap: tuple[str, ...] = ()
-    """Words to exchange in the test texts, such as she/he: does the answer change? By default English words of
-    gender."""
+    """Words to exchange in the test texts, such as she/he, to see whether the answer changes. By default English
+    words of gender."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune."""
+    """The recipe for what isn't given below: auto goes by the model's width and the number of rows; paper and pocket
+    as for finetune."""
     epochs: int | None = None
-    """How often the training set is gone through; by default what the recipe says."""
+    """Passes over the training set; by default the recipe's."""
     learning_rate: float | None = None
-    """The highest learning rate; by default what the recipe says."""
+    """The peak learning rate; by default the recipe's."""
 
     def __post_init__(self) -> None:
         check_seeds(self.seeds)
@@ -98,10 +99,10 @@ def check(task: Task, config: BiasConfig) -> None:
 
 bias = Question(
     __name__,
-    """Rows that mention certain words leave the training data, and the test set stays as it is. Against training on
-    all rows, that is the effect of the cut; against a random cut of the same size and labels, it is the effect of its
-    words. Both are given for all test rows, for those with the words (slice) and for the rest; beside them, how
-    often the answer changes when words of gender are exchanged.""",
+    """Rows that mention certain words are left out of the training data; the test set stays as it is. Compared with
+    training on all rows, that is the effect of the cut; compared with a random cut of the same size and labels, it
+    is the effect of its words. Both are given for all test rows, for those with the words (slice) and for the rest;
+    beside them, how often the answer changes when words of gender are exchanged.""",
     config=BiasConfig,
     inputs={"tuned": RESULTS, "biased": RESULTS, "controls": RESULTS, "task": TASK},
     optional={"swapped": RESULTS},

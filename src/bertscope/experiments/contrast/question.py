@@ -23,16 +23,17 @@ class ContrastConfig(ContrastiveSettings):
     """How it is trained, and on what it is measured before and after."""
 
     sts: str = "demo/similarity"
-    """Pairs of texts with scores: the cosines of the test set's are compared with them, the validation set's are
-    followed in training. glue/stsb@FOLDER, or a folder or file of one's own, whose columns need
-    usual names (text1, text2, score): --text, --text-pair and --label are those of --on."""
+    """Pairs of texts with scores: cosines are compared with the scores of its test set, and with those of its
+    validation set during training. glue/stsb@FOLDER, or your own folder or file, whose columns need usual names
+    (text1, text2, score): --text, --text-pair and --label belong to --on."""
     corpus: str | None = None
-    """Texts of which the geometry is measured: a task, a treebank or a text file; by default the 500 sentences of
+    """Texts on which the geometry is measured: a task, a treebank or a text file; by default the 500 sentences of
     demo/corpus's validation set."""
     control: bool = True
-    """Also train with shuffled positives: is it the contrast, or any training? --no-control leaves it out."""
+    """Also train with shuffled positives, to see whether the contrast does it or any training; --no-control leaves
+    it out."""
     seeds: tuple[int, ...] = (0,)
-    """One training (and one of the control) for each; 5 or more give intervals over trainings."""
+    """Run one training (and one of the control) for each seed; 5 or more give intervals over trainings."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,9 +71,10 @@ def plan(base: Step | Root, data: Root, config: ContrastConfig = ContrastConfig(
 
 contrast = Question(
     __name__,
-    """An encoder is trained to find each text's positive among those of a batch. Before and after: how alike two
-    random words are by layer, and how fast that grows with depth; how contextual words are; how the cosine of two
-    texts follows their score; alignment and uniformity. Beside it the same training with shuffled positives.""",
+    """An encoder is trained to find each text's positive among those of a batch. Measured before and after: how
+    alike two random words are in each layer, and how fast that grows with depth; how contextual words are; how well
+    the cosine of two texts follows their score; alignment and uniformity. The same training with shuffled positives
+    is the control.""",
     config=ContrastConfig,
     inputs={"contrasted": RESULTS, "pairs": RESULTS, "spaces": RESULTS},
     given={"base": MODEL, "data": EITHER},

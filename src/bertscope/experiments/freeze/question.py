@@ -25,27 +25,27 @@ class FreezeConfig:
     """What keeps its weights, and how the rest is trained."""
 
     sets: tuple[str, ...] = ()
-    """What isn't trained, each in trainings of its own. A number is the embeddings and so many layers above them, 0
-    nothing; there is also `embeddings`, layers alone such as `5-8`, `embeddings+5-8`, and `encoder` for all under the
-    pooler and the classifier. By default nothing, the embeddings, and with them a third, two thirds and all of the
-    layers: 5 trainings for each seed. Nothing is always among them."""
+    """What not to train; each gets its own trainings. A number means the embeddings and that many layers above them,
+    0 nothing; also `embeddings`, layers alone such as `5-8`, `embeddings+5-8`, and `encoder` for everything below
+    the pooler and the classifier. By default nothing, the embeddings, and the embeddings with a third, two thirds
+    and all of the layers: 5 trainings for each seed. Nothing is always among them."""
     frozen_dropout: bool = False
-    """Whether frozen layers have dropout in training. Without it, those with nothing trained under them are run
-    once."""
+    """Keep dropout in frozen layers. Without it, frozen layers that have nothing trained below them run only once."""
     movement: bool = True
-    """Also say how far each layer moved from the base, by RSA; --no-movement spares the hidden states."""
+    """Also report how far each layer moved from the base, by RSA; --no-movement saves the hidden states."""
     texts: int = 200
     """How many texts of the test set RSA reads. Their hidden states are kept for every training."""
     words: int = 5000
-    """How many of their words RSA compares; all, if there are fewer."""
+    """How many of these texts' words RSA compares, at most."""
     seeds: tuple[int, ...] = (0,)
-    """One set of trainings for each; 5 or more give intervals over trainings."""
+    """Run one set of trainings for each seed; 5 or more give intervals over trainings."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune."""
+    """The recipe for what isn't given below: auto goes by the model's width and the number of rows; paper and pocket
+    as for finetune."""
     epochs: int | None = None
-    """How often the training set is gone through; by default what the recipe says."""
+    """Passes over the training set; by default the recipe's."""
     learning_rate: float | None = None
-    """The highest learning rate; by default what the recipe says."""
+    """The peak learning rate; by default the recipe's."""
 
     def __post_init__(self) -> None:
         check_seeds(self.seeds)
@@ -91,10 +91,10 @@ def plan(base: Step | Root, task: Root, config: FreezeConfig = FreezeConfig()) -
 
 freeze = Question(
     __name__,
-    """The same fine-tuning with parts of the encoder frozen, from nothing to everything under the classifier: the
-    score of each against training everything on the same seeds and examples, what the training takes in time and
-    memory, and how far every layer's representation moved from the base's. `states` are those of the base and of each
-    tuned model.""",
+    """The same fine-tuning with parts of the encoder frozen, from nothing to everything below the classifier: each
+    one's score against training everything on the same seeds and examples, the time and memory of the training, and
+    how far every layer's representation moved from the base's. `states` are those of the base and of each tuned
+    model.""",
     config=FreezeConfig,
     inputs={"tuned": RESULTS, "task": TASK},
     optional={"states": STATES, "examples": EXAMPLES},

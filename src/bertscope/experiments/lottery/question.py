@@ -26,38 +26,42 @@ class LotteryConfig:
     """What is pruned and how its subnetworks are trained."""
 
     methods: tuple[Literal["s", "m"], ...] = ("s",)
-    """s: whole heads and MLPs are pruned; m: single weights, by magnitude."""
+    """s: prune whole heads and MLPs; m: prune single weights, by magnitude."""
     seeds: tuple[int, ...] = (0,)
-    """One fine-tuning, one pruning and one set of tickets for each; 5 or more give intervals over trainings."""
+    """Run one fine-tuning, one pruning and one set of tickets for each seed; 5 or more give intervals over
+    trainings."""
     threshold: float = 0.9
     """The share of the full model's score that a subnetwork must keep."""
     rule: Literal["chance", "paper"] = "chance"
-    """What the share is of. chance: of the score above a constant answer's; paper: of the plain score."""
+    """What --threshold is a share of. chance: the score above a constant answer's; paper: the plain score."""
     share: float = 0.1
-    """How much goes in a step: s: of all heads, and one MLP; m: of the weights that remain."""
+    """How much is pruned per step. s: this share of all heads, and one MLP; m: this share of the remaining weights.
+   """
     importance: Literal["example", "token", "cumulative"] = "example"
-    """s: how importance is measured; see `importance`."""
+    """For s: how importance is measured; see `importance`."""
     stop: Literal["paper", "smallest", "tested"] = "paper"
-    """Which mask is kept: the last before the first that fails, the smallest that passes, or the last that is above
-    the threshold for certain; see `prune`."""
+    """Which mask to keep: the last before the first that fails (paper), the smallest that passes, or the last that
+    is above the threshold for certain (tested); see `prune`."""
     super_survivors: bool = True
-    """Also train what survived with every seed, against parts that never survived and random ones (s; 2 seeds or
-    more)."""
+    """Also train what survived with every seed, against parts that never survived and random ones (for s, with 2
+    seeds or more)."""
     patterns: bool = True
-    """Also say which attention patterns the surviving heads have, by raw and by norm-weighted attention (s)."""
+    """Also report which attention patterns the surviving heads have, by raw and by norm-weighted attention (for s).
+   """
     hans: str | None = None
-    """Tasks of entailment: also score every subnetwork on HANS: `hans` (the hub), or the folder with its file. It is
-    part of every retraining's step: asked for later, they run again."""
+    """For entailment tasks: also score every subnetwork on HANS, given as `hans` (the hub) or the folder with its
+    file. It is part of every retraining's step: if you ask for it later, they run again."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune."""
+    """The recipe for what isn't given below: auto goes by the model's width and the number of rows; paper and pocket
+    as for finetune."""
     epochs: int | None = None
-    """How often the training set is gone through; by default what the recipe says."""
+    """Passes over the training set; by default the recipe's."""
     learning_rate: float | None = None
-    """The highest learning rate; by default what the recipe says."""
+    """The peak learning rate; by default the recipe's."""
     keep_models: bool = False
     """Keep every retrained subnetwork, in its step's folder."""
     force: bool = False
-    """Go on where the full model isn't clearly above chance."""
+    """Continue even if the full model isn't clearly above chance."""
 
     def __post_init__(self) -> None:
         check_seeds(self.seeds)
@@ -128,9 +132,9 @@ def _hans_root(source: str, task: Root) -> Root:
 
 lottery = Question(
     __name__,
-    """A fine-tuned model is pruned for as long as it keeps its score on the validation set. What survives (good), as
-    many parts drawn at random, and as many of what was pruned (bad) are scored as they are and after training them
-    again from the pretrained weights; the same for every seed.""",
+    """A fine-tuned model is pruned for as long as it keeps its score on the validation set. What survives (good),
+    as many parts drawn at random, and as many of the pruned parts (bad) are scored as they are, and again after
+    training them from the pretrained weights; the same for every seed.""",
     config=LotteryConfig,
     inputs={"tuned": RESULTS, "pruned": RESULTS, "tickets": RESULTS, "task": TASK},
     optional={"shapes": RESULTS},

@@ -30,17 +30,18 @@ class MislabelledConfig:
     """How labels are doubted, and how that is checked."""
 
     folds: int = 5
-    """In how many parts the training rows are divided; what is said of a part comes from a training on the others."""
+    """Into how many parts the training rows are divided; each part is judged by a training on the others."""
     flip: float = 0.05
-    """The share of the training labels that are exchanged on purpose, to see how many of them are found."""
+    """The share of the training labels that is exchanged on purpose, to see how many of them are found."""
     seed: int = 0
-    """Decides the trainings, and which labels are exchanged."""
+    """Seed of the trainings, and of which labels are exchanged."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune."""
+    """The recipe for what isn't given below: auto goes by the model's width and the number of rows; paper and pocket
+    as for finetune."""
     epochs: int = 5
-    """How often the training set is gone through; a row's course over epochs needs 5 or more."""
+    """Passes over the training set; a row's course over epochs needs 5 or more."""
     learning_rate: float | None = None
-    """The highest learning rate; by default what the recipe says."""
+    """The peak learning rate; by default the recipe's."""
 
     def __post_init__(self) -> None:
         check_least(self, folds=2, seed=0, epochs=5)
@@ -73,12 +74,11 @@ def check(task: Task, config: MislabelledConfig) -> None:
 
 mislabelled = Question(
     __name__,
-    """Each training row's label is judged by a training that hasn't seen it (K folds). A label is doubted where
-    another one has its usual probability, or more, and is the likeliest of those that have (confident learning). To
+    """Each training row's label is judged by a training that hasn't seen the row (K folds). A label is doubted if
+    another label has at least its usual probability, and is the likeliest of those that do (confident learning). To
     see what that is worth, the same is done with 5% of the labels exchanged at random: how many of these are found,
-    at which precision, beside what drawing as many rows of each label at random would find. Where that is no more
-    than chance, no label is doubted. Beside it, the mean p(label) while a row is trained on: that costs one
-    training.""",
+    at which precision, beside what drawing as many rows of each label at random would find. If that is no more than
+    chance, no label is doubted. Beside it, the mean p(label) while a row is trained on, which costs one training.""",
     config=MislabelledConfig,
     inputs={"whole": RESULTS, "whole_flipped": RESULTS, "folds": RESULTS, "folds_flipped": RESULTS, "task": TASK},
     given={"base": MODEL, "task": TASK},

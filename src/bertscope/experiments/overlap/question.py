@@ -15,9 +15,9 @@ class OverlapConfig:
 
 overlap = Question(
     __name__,
-    """What survived structured pruning with each seed of each lottery is compared, pair by pair: what two masks
-    share, of what either has (Jaccard), within a task and between tasks, beside what two random sets of these sizes
-    would.""",
+    """What survived structured pruning with each seed of each lottery is compared, pair by pair: the share of their
+    union that two masks have in common (Jaccard), within a task and between tasks, beside what two random sets of
+    these sizes would share.""",
     config=OverlapConfig,
     inputs={"lotteries": RESULTS},
     version=1,

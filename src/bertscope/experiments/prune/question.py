@@ -20,27 +20,28 @@ class PruneConfig:
     """What is pruned, in what steps, and when to stop."""
 
     method: Literal["s", "m"] = "s"
-    """s: whole heads and MLPs, the least important first; m: single weights, the smallest first."""
+    """s: prune whole heads and MLPs, the least important first; m: prune single weights, the smallest first."""
     threshold: float = 0.9
     """The share of the full model's score that must remain."""
     rule: Literal["chance", "paper"] = "chance"
-    """What the share is of. chance: of the score above a constant answer's; paper: of the plain score, which on a
-    weak model lets a constant answer pass."""
+    """What --threshold is a share of. chance: the score above a constant answer's; paper: the plain score, which
+    lets a constant answer pass if the model is weak."""
     share: float = 0.1
-    """How much goes in a step: s: of all heads, and one MLP; m: of the weights that remain."""
+    """How much is pruned per step. s: this share of all heads, and one MLP; m: this share of the remaining weights.
+   """
     importance: Literal["example", "token", "cumulative"] = "example"
-    """s: how importance is measured; see `importance`."""
+    """For s: how importance is measured; see `importance`."""
     stop: Literal["paper", "smallest", "tested"] = "paper"
-    """Which mask is kept. paper: the last one before the first that fails; smallest: the smallest that passes, though
-    larger ones fail; tested: a mask passes if it is above the threshold for certain (one-sided test at .05)."""
+    """Which mask to keep. paper: the last one before the first that fails; smallest: the smallest that passes, even
+    if larger ones fail; tested: a mask passes if it is above the threshold for certain (one-sided test at .05)."""
     force: bool = False
-    """Go on where the full model isn't clearly above chance."""
+    """Continue even if the full model isn't clearly above chance."""
     order: Literal["recomputed", "gradient", "loss", "kl", "integrated", "random"] = "recomputed"
-    """s: in what order parts go. recomputed: by importance, measured again after each step, as the paper has it;
-    gradient: the same measured once, on the full model; loss, kl, integrated: once, as in `circuit`, each part
-    leaving nothing; random. --ranking takes the order from a stored result instead."""
+    """For s: in which order parts are pruned. recomputed: by importance, measured again after each step, as in the
+    paper; gradient: the same measured once, on the full model; loss, kl, integrated: measured once, as in `circuit`,
+    where a part that is off leaves nothing; random. --ranking takes the order from a stored result instead."""
     seed: int = 0
-    """Of the random order."""
+    """Seed of the random order."""
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -54,17 +55,17 @@ class PruneConfig:
 
 prune = Question(
     __name__,
-    """Step by step parts are pruned, without training in between, for as long as the validation set's score stays
-    above the threshold; the last mask that passed is kept, and scored on the test set. What is left has an interval:
-    where other rows of the validation set would have stopped, on the same path. Every step is written to `out`, so
-    that a run that was killed goes on.""",
+    """Parts are pruned step by step, without training in between, for as long as the validation set's score stays
+    above the threshold; the last mask that passed is kept, and scored on the test set. How much is left has an
+    interval: where other validation rows would have stopped, on the same path. Every step is written to `out`, so
+    that a run that was killed can continue.""",
     config=PruneConfig,
     inputs={"model": MODEL, "task": TASK},
     optional={
         "ranking": Input(
             "result",
             flag="The folder of a stored result that ranks the model's heads and MLPs (ablate, circuit, graft, "
-            "importance ...): parts go in its order.",
+            "importance ...): parts are pruned in its order.",
         )
     },
     scoring=Scoring(),

@@ -77,15 +77,16 @@ class ScratchConfig:
     """How the trainings are run: the same for all, but for the weights they start from and what is trained."""
 
     seeds: tuple[int, ...] = (0,)
-    """One training of each kind for each; 5 or more give intervals over trainings."""
+    """Run one training of each kind for each seed; 5 or more give intervals over trainings."""
     patterns: bool = True
-    """Also say which attention patterns each of the encoders has (of the first seed)."""
+    """Also report which attention patterns each encoder has (for the first seed)."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune."""
+    """The recipe for what isn't given below: auto goes by the model's width and the number of rows; paper and pocket
+    as for finetune."""
     epochs: int | None = None
-    """How often the training set is gone through; by default what the recipe says."""
+    """Passes over the training set; by default the recipe's."""
     learning_rate: float | None = None
-    """The highest learning rate; by default what the recipe says."""
+    """The peak learning rate; by default the recipe's."""
 
     def __post_init__(self) -> None:
         check_seeds(self.seeds)
@@ -118,9 +119,9 @@ def _shapes(model: Step | Root, task: Root) -> Step:
 
 scratch = Question(
     __name__,
-    """The same architecture, task and training: from the pretrained weights and from random ones, as a whole and with
-    the encoder frozen; beside the pretrained encoder before any training and two baselines that need no encoder. With
-    the attention patterns of each.""",
+    """The same architecture, task and training, from the pretrained weights and from random ones, each as a whole
+    and with the encoder frozen; beside them the pretrained encoder before any training, two baselines that need no
+    encoder, and each encoder's attention patterns.""",
     config=ScratchConfig,
     inputs={**dict.fromkeys(TRAININGS, RESULTS), "untuned": RESULTS, "task": TASK},
     optional={"shapes": RESULTS},

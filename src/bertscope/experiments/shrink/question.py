@@ -67,40 +67,42 @@ class ShrinkConfig:
     """How small the model shall be, and how it gets there."""
 
     target: str | None = None
-    """2x: so many times as fast, measured on this machine; 50%: so much of the blocks' parameters is left; '1 point':
-    at most 0.01 of the metric is lost on the validation set. By default 2x, or what --pruned leaves."""
+    """2x: twice as fast, measured on this machine; 50%: half of the blocks' parameters left; '1 point': at most 0.01
+    of the metric lost on the validation set. By default 2x, or what --pruned leaves."""
     batch: int = 32
-    """How many texts go through the model at a time where speed counts: heads and neurons speed up many at once,
-    a single text gains most by losing whole layers."""
+    """How many texts go through the model at a time when speed is measured: removing heads and neurons speeds up
+    many texts at once, a single text gains most from removing whole layers."""
     shape: Literal["free", "plain"] = "free"
-    """plain: only cuts that transformers can open without this package: whole layers, and as many neurons in each."""
+    """plain: only cuts that transformers can open without this package: whole layers, and equally many neurons in
+    each."""
     retrain: bool = True
     """Train what is left on the training set; --no-retrain only cuts."""
     distill: bool = False
-    """Train it on what the whole model says, too, not on the labels alone."""
+    """Train it on the whole model's predictions too, not on the labels alone."""
     temperature: float = 2.0
     """How much distillation softens probabilities."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune."""
+    """The recipe for what isn't given below: auto goes by the model's width and the number of rows; paper and pocket
+    as for finetune."""
     epochs: int | None = None
-    """How often the training set is gone through; by default what the recipe says."""
+    """Passes over the training set; by default the recipe's."""
     learning_rate: float | None = None
-    """The highest learning rate; by default what the recipe says."""
+    """The peak learning rate; by default the recipe's."""
     step: float = 0.0625
-    """How much of the model's cost goes before it is asked anew what it can do without."""
+    """The share of the model's cost to remove before measuring again what it can do without."""
     rows: int = 512
-    """How many rows of the validation set the search looks at."""
+    """How many validation rows the search looks at."""
     curve: bool = False
-    """Also cut to other sizes, and try what else one could do: remove the top layers, prune single weights, train the
-    whole model on. Each is trained like the cut model, which takes its time."""
+    """Also cut to other sizes, and try the alternatives: remove the top layers, prune single weights, train the
+    whole model further. Each is trained like the cut model, so this takes long."""
     onnx: bool = True
     """Write ONNX files, in float32 and int8, and compare them; --no-onnx leaves them out."""
     timed_on: Literal["same", "cpu"] = "same"
-    """Where speed is measured: on the device that the model is on, or on the CPU though it is trained on a GPU."""
+    """Where to measure speed: on the device that the model is on, or on the CPU even if it is trained on a GPU."""
     force: bool = False
-    """Go on where the whole model isn't clearly above chance."""
+    """Continue even if the whole model isn't clearly above chance."""
     seed: int = 0
-    """Of the training, and of the rows and texts that are drawn."""
+    """Seed of the training, and of the rows and texts that are drawn."""
 
     def __post_init__(self) -> None:
         if self.target is not None:
@@ -121,18 +123,17 @@ class ShrinkConfig:
 
 shrink = Question(
     __name__,
-    """Heads, MLPs, neurons and layers go, the least needed for what they save first, by the validation set; what is
-    left is trained again. Beside it stands what needs no search and no training, the whole model in int8, and both at
-    once; which of the three to take is decided on the validation set. `pruned` is a stored answer of `prune`: what it
-    pruned is gone from the start. With `out`, the cut model is written there, for bertscope, for onnxruntime and,
-    where its shape allows it, for plain transformers, and the whole one in int8 where that is the one to take; with a
-    card that says which that is, what was cut, what it cost and what it answers otherwise.""",
+    """Heads, MLPs, neurons and layers are removed, those first that the model needs least for what they save, by
+    the validation set; what is left is trained again. Beside it stand what needs no search and no training, the
+    whole model in int8, and both at once; which of the three to take is decided on the validation set. `pruned` is
+    a stored answer of `prune`: what it pruned is removed from the start. With `out`, the cut model is written
+    there, for bertscope, for onnxruntime and, if its shape allows it, for plain transformers, and the whole one in
+    int8 if that is the one to take; with a model card that says which to take, what was cut, what it cost and where
+    its answers differ.""",
     config=ShrinkConfig,
     inputs={"model": MODEL, "task": TASK},
     optional={
-        "pruned": Input(
-            "result", flag="The folder of a stored prune, or lottery: what it pruned is cut before anything else."
-        )
+        "pruned": Input("result", flag="The folder of a stored prune or lottery: what it pruned is cut first.")
     },
     scoring=Scoring(),
     version=5,

@@ -49,29 +49,30 @@ class TruncateConfig:
     """Which layers go, what is put on the rest, and how that is trained."""
 
     remove: tuple[str, ...] = ()
-    """How many layers go from the top, such as `0,1,2,6`, or which ones, such as `4-6` or `2+9`; `all` is every
-    number of them. By default none, 1, 2 and half of them: 4 trainings for each seed. The whole model is always
-    among them."""
+    """How many layers to remove from the top, such as `0,1,2,6`, or which ones, such as `4-6` or `2+9`; `all` tries
+    every number. By default none, 1, 2 and half of them: 4 trainings for each seed. The whole model is always among
+    them."""
     retrain: bool = True
-    """Fine-tune what is left, from the base; --no-retrain takes the layers off the fine-tuned whole model instead: 1
-    training for each seed."""
+    """Fine-tune what is left, from the base; --no-retrain instead removes the layers from the fine-tuned whole
+    model: 1 training for each seed."""
     cross: bool = False
-    """The slides' three changes, each with and without the others: the top layer, the classifier (linear, relu), the
-    dropout before it (the model's own, 0). Other flags widen it. 8 trainings for each seed."""
+    """The slides' three changes, each with and without the others: the top layer, the classifier (linear, relu), and
+    the dropout before it (the model's own, 0). Other flags widen it. 8 trainings for each seed."""
     classifiers: tuple[Literal["linear", "relu"], ...] = ("linear",)
-    """Which classifiers are tried: linear, relu (50 hidden units)."""
+    """Which classifiers to try: linear, relu (50 hidden units)."""
     dropouts: tuple[str, ...] = ("own",)
-    """Which dropouts before the classifier are tried: numbers, or own for the model's."""
+    """Which dropouts before the classifier to try: numbers, or own for the model's."""
     poolers: tuple[Literal["kept", "off"], ...] = ("kept",)
-    """Whether the layer between the encoder and the classifier is kept, taken off, or both are tried."""
+    """Whether to keep the layer between the encoder and the classifier, take it off, or try both."""
     seeds: tuple[int, ...] = (0,)
-    """One set of trainings for each; 5 or more give intervals over trainings."""
+    """Run one set of trainings for each seed; 5 or more give intervals over trainings."""
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """How to train where the rest isn't given: auto by width and rows; paper and pocket as for finetune."""
+    """The recipe for what isn't given below: auto goes by the model's width and the number of rows; paper and pocket
+    as for finetune."""
     epochs: int | None = None
-    """How often the training set is gone through; by default what the recipe says."""
+    """Passes over the training set; by default the recipe's."""
     learning_rate: float | None = None
-    """The highest learning rate; by default what the recipe says."""
+    """The peak learning rate; by default the recipe's."""
 
     def __post_init__(self) -> None:
         check_seeds(self.seeds)
@@ -147,10 +148,10 @@ def check(task: Task, config: TruncateConfig) -> None:
 
 truncate = Question(
     __name__,
-    """Layers leave the model, the top ones or any others, and what is left is fine-tuned like the whole; or they
-    leave the fine-tuned whole. The score of each against the whole on the same seeds and examples, the time of its
-    training and of a prediction, its size. Crossed with the classifier on top, the dropout before it and the pooler,
-    it says which of these changes matters.""",
+    """Layers are removed from the model, the top ones or any others, and what is left is fine-tuned like the whole;
+    or they are removed from the fine-tuned whole. Each is compared with the whole on the same seeds and examples:
+    its score, the time of its training and of a prediction, its size. Crossed with the classifier on top, the
+    dropout before it and the pooler, this shows which of these changes matters.""",
     config=TruncateConfig,
     inputs={"base": MODEL, "task": TASK, "tuned": RESULTS},
     optional={"models": MODELS},

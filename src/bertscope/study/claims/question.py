@@ -30,10 +30,11 @@ class ClaimsConfig:
 
 claims = Question(
     __name__,
-    """Each claim is a statement about one number. It holds if the number's whole 95% interval is on the claimed side,
-    fails if all of it is on the other, and is underpowered otherwise, or if no interval can be had. What an interval
-    over texts decides of one fine-tuned model is decided of this training. What must be so for a number to be
-    evidence, such as which model came of which, each claim says, and is asked before.""",
+    """Each claim is a statement about one number. It holds if the number's whole 95% interval is on the claimed
+    side, fails if all of it is on the other, and is underpowered otherwise, or if there is no interval. A claim
+    decided by an interval over texts of one fine-tuned model is decided for this training only. Each claim also
+    says what must be so for a number to be evidence, such as which model was made from which; that is checked
+    first.""",
     config=ClaimsConfig,
     inputs={"results": RESULTS},
     version=9,

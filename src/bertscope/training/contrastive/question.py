@@ -23,28 +23,29 @@ class ContrastiveSettings:
     """What belongs together, and how it is learnt."""
 
     pairs: Literal["unsupervised", "pairs", "triples"] = "unsupervised"
-    """unsupervised: two dropout views of a text; pairs: two texts that mean the same, or follow; triples: a premise,
-    what follows from it and what contradicts it."""
+    """What belongs together. unsupervised: two dropout views of a text; pairs: two texts of which the second means
+    the same, or follows; triples: a premise, what follows from it and what contradicts it."""
     temperature: float = 0.05
-    """What cosines are divided by."""
+    """The softmax temperature: cosines are divided by it."""
     pool: Literal["cls", "mean"] = "cls"
-    """A text's vector in the last layer: the first token's, or the mean of its tokens', special ones excepted."""
+    """A text's vector in the last layer: the first token's (cls), or the mean of its tokens' without the special
+    ones."""
     projection: bool = True
-    """A linear map and tanh on top of the vectors while training, as in SimCSE; --no-projection leaves it out."""
+    """Train with a linear map and tanh on top of the vectors, as in SimCSE; --no-projection leaves it out."""
     length: int = 32
-    """Texts are cut to so many tokens in training."""
+    """Texts are cut to this many tokens in training."""
     batch_size: int = 64
-    """Texts, pairs or triples per step: each one's negatives are the others'."""
+    """Texts, pairs or triples per step; the others in the batch are each one's negatives."""
     epochs: int | None = None
-    """How often the data is gone through; by default once unsupervised, otherwise 3 times."""
+    """Passes over the data; by default 1 for unsupervised, else 3."""
     learning_rate: float | None = None
-    """The highest learning rate; by default 3e-5 unsupervised and otherwise 5e-5, ten times that under 384 hidden
+    """The peak learning rate; by default 3e-5 for unsupervised, else 5e-5, and ten times that under 384 hidden
     units."""
     least_score: float | None = None
-    """Pairs of a task with scores: the least score of two texts that mean the same; by default four fifths of the
-    highest."""
+    """For pairs of a task with scores: the lowest score at which two texts count as meaning the same; by default
+    four fifths of the highest score."""
     sentences: bool = False
-    """Unsupervised: split texts into sentences."""
+    """For unsupervised: split texts into sentences."""
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -65,14 +66,14 @@ class ContrastiveConfig(ContrastiveSettings):
     """One training."""
 
     positives: Literal["true", "shuffled"] = "true"
-    """shuffled: each text's positive is that of another: the control for what any training does."""
+    """shuffled: each text gets another text's positive, as a control for what any training does."""
     keep: Literal["last", "best"] | int = "last"
     """Which epoch's weights to keep: the last, or the best by the validation score; or a number of checkpoints along
     the training, as for finetune."""
     keep_spacing: Literal["even", "logarithmic"] = "even"
-    """Of so many checkpoints: even, or logarithmic."""
+    """With a number for --keep: even, or logarithmic."""
     seed: int = 0
-    """Decides the projection's first weights, the order, dropout, and how positives are shuffled."""
+    """Seed of the projection's first weights, the order, dropout, and how positives are shuffled."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,8 +106,9 @@ def check(data: "Task | Examples", config: ContrastiveConfig) -> None:
 contrastive = Question(
     __name__,
     """Cross-entropy over the cosines within a batch. A tenth of the sets (at most 1,000) is held out and followed;
-    with `sts`, a task of pairs with scores, the score is how cosines follow those of its validation set. With `out`,
-    a plain Hugging Face encoder is written there, and a training that was killed goes on from its last epoch.""",
+    with `sts`, a task of pairs with scores, the training is scored by how well cosines follow the scores of its
+    validation set. With `out`, a plain Hugging Face encoder is written there, and a training that was killed
+    continues from its last epoch.""",
     config=ContrastiveConfig,
     inputs={"base": MODEL, "data": EITHER},
     optional={"sts": TASK},

@@ -22,57 +22,56 @@ class FinetuneConfig:
     """How to train. What is None comes from the recipe."""
 
     recipe: Literal["auto", "paper", "pocket"] = "auto"
-    """Epochs, learning rate and warm-up where they aren't given. auto: 3e-4 under 384 hidden units, 1e-4 under 768,
-    else 2e-5, after a warm-up of 10%, for 3 epochs (4 under 384) or as many as make 300 steps, at most 25; paper: 3
-    epochs, 2e-5 and none, as for bert-base; pocket: 4 epochs, 3e-4 and 10%."""
+    """Where epochs, learning rate and warm-up come from if they aren't given. auto: 3e-4 under 384 hidden units,
+    1e-4 under 768, else 2e-5, after a warm-up of 10%, for 3 epochs (4 under 384) or as many as make 300 steps, at
+    most 25; paper: 3 epochs, 2e-5 and no warm-up, as for bert-base; pocket: 4 epochs, 3e-4 and 10%."""
     epochs: int | None = None
-    """How often the training set is gone through; by default what the recipe says."""
+    """Passes over the training set; by default the recipe's."""
     learning_rate: float | None = None
-    """The highest learning rate, from which it decays linearly to 0; by default what the recipe says."""
+    """The peak learning rate, from which it decays linearly to 0; by default the recipe's."""
     warmup: float | None = None
-    """The share of all steps over which the learning rate rises; by default what the recipe says."""
+    """The share of all steps over which the learning rate rises; by default the recipe's."""
     weight_decay: float = 0.0
-    """AdamW's weight decay; biases and LayerNorm are spared."""
+    """AdamW's weight decay; biases and LayerNorm have none."""
     batch_size: int = 32
-    """Examples per batch; a step has one, unless `accumulate` says more."""
+    """Examples per batch; a step is one batch unless --accumulate is set."""
     accumulate: int = 1
-    """Batches whose gradients are added up for one step (gradient accumulation): a step then has as many times more
-    examples than fit into memory at once."""
+    """Gradient accumulation: add up the gradients of this many batches for one step, for steps of more examples than
+    fit into memory at once."""
     class_weights: Literal["none", "balanced"] = "none"
-    """balanced: in the loss a rare label counts for more, as many times as it is rarer than if all were equally
+    """balanced: rare labels count for more in the loss, each by how much rarer it is than if all labels were equally
     frequent. For one label a text or a word."""
     clip: float = 1.0
-    """The largest gradient norm."""
+    """Gradients are clipped to this norm."""
     init: Literal["pretrained", "random"] = "pretrained"
-    """random: draw all weights anew, as a control for what pre-training gave."""
+    """random: draw all weights anew, as a control for what pre-training gives."""
     keep: Literal["last", "best"] | int = "last"
-    """Which epoch's weights to keep: the last, or the best on the validation set. A number: beside the last epoch's
-    so many checkpoints along the training, its start and its end among them: folders `checkpoint-STEP` in the
-    model's, each a whole model."""
+    """Which epoch's weights to keep: the last, or the best on the validation set. A number: the last epoch's, and
+    that many checkpoints along the training, its start and its end included, as folders `checkpoint-STEP` in the
+    model's folder, each a whole model."""
     keep_spacing: Literal["even", "logarithmic"] = "even"
-    """Of so many checkpoints: even: equally many steps apart; logarithmic: the closer, the earlier, from the first
-    step on."""
+    """With a number for --keep. even: equally many steps between checkpoints; logarithmic: closer together early in
+    the training, from the first step on."""
     patience: int | None = None
-    """Early stopping: end after so many epochs in a row that are no better on the validation set than the best, whose
-    weights are kept."""
+    """Early stopping: end after this many epochs in a row without a new best on the validation set, and keep the
+    best epoch's weights."""
     without: str = ""
-    """Layers left out before the training: `12`, `11-12`, `3,7-9`."""
+    """Layers to leave out before the training: `12`, `11-12`, `3,7-9`."""
     classifier: Literal["linear", "relu"] = "linear"
-    """linear: the family's own; relu: its last linear layer becomes two, with 50 hidden units and a ReLU between
-    them."""
+    """linear: the family's own; relu: its last linear layer becomes two, with 50 hidden units and a ReLU between."""
     pooler: bool = True
-    """Whether the dense layer that the family has before its last one stays; --no-pooler takes it off, so that the
-    last reads the first token's last state."""
+    """Keep the dense layer that the family has before its last one; --no-pooler removes it, so that the last layer
+    reads the first token's final state."""
     dropout: float | None = None
     """The dropout before the classifier's last layer; by default the model's own."""
     frozen: str = ""
-    """What isn't trained: `embeddings`, layers such as `1-8`, both as `embeddings,1-8`, or `encoder` for all that is
-    under the pooler and the classifier."""
+    """What not to train: `embeddings`, layers such as `1-8`, both as `embeddings,1-8`, or `encoder` for everything
+    below the pooler and the classifier."""
     frozen_dropout: bool = False
-    """Whether frozen layers still have dropout while the others train. Without it, frozen layers that have nothing
-    trained under them are run once, and every epoch reads what they put out."""
+    """Keep dropout in frozen layers while the others train. Without it, frozen layers that have nothing trained
+    below them run once, and every epoch reuses their outputs."""
     seed: int = 0
-    """Decides the new classifier's weights, the order of the examples, and dropout."""
+    """Seed of the new classifier's weights, the order of the examples, and dropout."""
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -156,15 +155,15 @@ def check(task: Task, config: FinetuneConfig) -> None:
 
 finetune = Question(
     __name__,
-    """A task head (a classifier or regressor, one for spans, a parser, a tagger) is put on a copy of `base`, and the
-    whole of it is trained on the task's training set; what guesses masked words, and an encoder whose vectors are
-    trained, are taken as they are. The validation set is scored after each epoch and the test set before and after.
-    Layers can be left out before, or frozen. With `out`, a plain Hugging Face folder is written there, and a training
-    that was killed goes on from its last epoch (`resume=False` starts over); with `keep=10` so many checkpoints
-    along the training lie in it, each a folder of that kind. The result's array `outputs` has the tuned model's
-    outputs for the test set, its table `rows` what is predicted of each row before and after. Where rows have one
-    label, `row_probability` is the one that each training row's label had in each epoch, and from 5 epochs on there
-    is a map of them.""",
+    """A task head (a classifier or regressor, a head for spans, a parser, a tagger) is put on a copy of `base`, and
+    all of it is trained on the task's training set; a model that guesses masked words, or an encoder whose vectors
+    are trained, is taken as it is. The validation set is scored after each epoch, and the test set before and after
+    the training. Layers can be left out first, or frozen. With `out`, a plain Hugging Face folder is written there,
+    and a training that was killed continues from its last epoch (`resume=False` starts over); with `keep=10` it
+    also holds that many checkpoints along the training, each a folder of that kind. The result's array `outputs`
+    has the tuned model's outputs for the test set, its table `rows` the prediction for each row before and after.
+    Where rows have one label, `row_probability` has the probability of each training row's label in each epoch, and
+    from 5 epochs on there is a map of these rows.""",
     config=FinetuneConfig,
     inputs={"base": MODEL, "task": TASK},
     scoring=Scoring(),

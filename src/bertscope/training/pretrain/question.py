@@ -29,70 +29,71 @@ class PretrainConfig:
     """What is trained, how, and for how long. What is None goes by the model's size, or the text's."""
 
     init: Literal["pretrained", "random"] = "pretrained"
-    """With a model to start from. random: take its vocabulary and shape alone, and draw all weights."""
+    """With --start. random: take only that model's vocabulary and shape, and draw all weights anew."""
     layers: int | None = None
-    """Layers of the encoder; by default 6. With a model to start from, this and what follows up to
-    `positions` is that model's."""
+    """Layers of the encoder; by default 6. With --start, the options from here to --positions come from that model.
+   """
     heads: int | None = None
-    """Heads of a layer; by default one for every 32 units."""
+    """Attention heads per layer; by default one for every 32 units."""
     units: int | None = None
-    """Hidden units, by default 256; a layer's MLP has four times as many."""
+    """Hidden units, by default 256; each layer's MLP has four times as many."""
     vocabulary: int | None = None
-    """Pieces of the vocabulary that is learnt from the text; by default 8,192 under 256 units, 16,384 under 512, else
-    30,000, or as many as the text gives."""
+    """Size of the vocabulary that is learnt from the text; by default 8,192 under 256 units, 16,384 under 512, else
+    30,000, or as many pieces as the text gives."""
     cased: bool = False
-    """Tell capitals from small letters, and keep accents; otherwise both are taken off, as BERT's uncased ones do."""
+    """Keep capitals and accents; otherwise both are removed, as in BERT's uncased models."""
     positions: int | None = None
-    """The longest text that the model will read, in tokens; by default 512, or as many as the model to start
-    from has, which can be given more."""
+    """The longest text that the model will read, in tokens; by default 512. With --start, that model's number, or
+    more if you ask for more."""
     length: int = 128
-    """Tokens of most rows."""
+    """Tokens per row, for most rows."""
     short_share: float = 0.25
-    """The share of the steps whose rows have about a quarter as many tokens, and begin with a sentence where one is
-    near, as do the short texts that a model is asked about later. Of rows under 32 tokens there are none."""
+    """The share of steps with rows about a quarter as long, which begin with a sentence where one is near, like the
+    short texts that a model is asked about later. With --length under 32 there are none."""
     long_share: float = 0.1
-    """The share of the steps whose rows have as many tokens as there are positions, so that all of these are
-    learnt."""
+    """The share of steps with rows as long as there are positions, so that all positions are learnt."""
     masking: Literal["words", "pieces"] = "words"
-    """words: all pieces of a masked word are masked; pieces: each for itself."""
+    """words: mask all pieces of a masked word together; pieces: each for itself."""
     mask_rate: float = 0.15
     """The share of a row's pieces that is masked."""
     next_sentence: bool = False
-    """Also learn whether the second part of a row follows the first, or is from elsewhere (as BERT; RoBERTa has it
-    not)."""
+    """Also learn whether the second part of a row follows the first or is from elsewhere (BERT does, RoBERTa
+    doesn't)."""
     teacher_weight: float = USUAL_WEIGHT
-    """With a teacher: what its states count for beside the loss of a masked piece; they are scaled to variance 1."""
+    """With --teacher: the weight of the loss on the teacher's states (scaled to variance 1) beside the loss of a
+    masked piece."""
     minutes: float | None = None
-    """The budget in minutes of training, scoring and keeping included; the text is read before."""
+    """The budget in minutes of training, including scoring and saving but not reading the text."""
     steps: int | None = None
-    """The budget in steps; by default as many as go 10 times through the text."""
+    """The budget in steps; by default as many as go through the text 10 times."""
     batch_tokens: int | None = None
-    """Tokens of a step; by default as many as make 200 steps of the text, but 4,096 to 131,072."""
+    """Tokens per step; by default as many as make 200 steps of the text, but between 4,096 and 131,072."""
     learning_rate: float | None = None
-    """The highest learning rate, from which it decays linearly to 0; by default 0.3 over the units, 1.2e-3 for 256,
-    and a third of that for a model that has learnt before. Deep models learn nothing at too high a one, and at
-    too low a one don't see how words belong together for a long time."""
+    """The peak learning rate, from which it decays linearly to 0; by default 0.3 divided by the units (1.2e-3 for
+    256), and a third of that for a model that is trained further. Deep models learn nothing if it is too high; if it
+    is too low, it takes them long to see how words belong together."""
     warmup: float | None = None
-    """The share of the budget over which the learning rate rises; by default a tenth, or of few steps as much as
+    """The share of the budget over which the learning rate rises; by default a tenth, or with few steps as much as
     makes 300, at most 0.3."""
     weight_decay: float = 0.01
-    """AdamW's weight decay; biases and LayerNorm are spared."""
+    """AdamW's weight decay; biases and LayerNorm have none."""
     dropout: float = 0.1
-    """Dropout while pre-training; the model that is written has 0.1, for fine-tuning."""
+    """Dropout during pre-training; the model that is written has 0.1, for fine-tuning."""
     held_out: float = 0.01
-    """The share of documents that are held out, and scored."""
+    """The share of documents that is held out for scoring."""
     keep: Literal["none", "log", "even"] = "none"
-    """Which checkpoints to keep in the model's folder, as `checkpoint-N`, each a model: none; by equal factors of
-    steps (log), so that the beginning is seen; or by equal steps (even). The first is before any step, the last is
-    the model."""
+    """Which checkpoints to keep in the model's folder, as `checkpoint-N`, each a model: none; log: spaced by equal
+    factors of steps, so that the beginning is seen; even: spaced by equal steps. The first is before any step, the
+    last is the model."""
     checkpoints: int = 12
-    """How many checkpoints are kept."""
+    """How many checkpoints to keep."""
     half: bool = False
     """Write weights in half precision (float16): half the size."""
     compiled: bool = False
-    """On a GPU, compile the layers before the first step (torch.compile): worth its minute where many follow."""
+    """On a GPU, compile the layers before the first step (torch.compile): takes a minute, and pays off over many
+    steps."""
     seed: int = 0
-    """Decides the first weights, the order of the rows, masks and dropout."""
+    """Seed of the first weights, the order of the rows, masks and dropout."""
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -213,18 +214,18 @@ class PretrainConfig:
 pretrain = Question(
     __name__,
     """A WordPiece vocabulary is learnt from the texts, a BERT is drawn at random, and it learns to guess masked
-    words: in half precision by recorded steps on a GPU, in single precision elsewhere. Files are plain text, also .gz
-    or .xz, or patterns of them in quotes; blank lines part documents, some of which are held out and scored. The
-    learning rate rises, and falls to 0 when the budget ends. With `out`, a plain Hugging Face folder is written
-    there. A teacher reads all of the text once, unmasked, before; a linear map of the pupil's last states, which
-    isn't kept, is to say what the teacher's are. With a model to start from nothing is drawn: it goes on
-    learning, from these texts and with its own vocabulary. A pre-training that was killed goes on from its last
-    point of the curve.""",
+    words: in half precision with recorded steps on a GPU, in single precision elsewhere. Files are plain text, also
+    .gz or .xz, or patterns of them in quotes; blank lines separate documents, some of which are held out and
+    scored. The learning rate rises, and falls to 0 by the end of the budget. With `out`, a plain Hugging Face
+    folder is written there. A teacher first reads all of the text once, unmasked; the pupil also learns to predict
+    the teacher's states through a linear map of its last states, which isn't kept. With a model to start from
+    nothing is drawn: it goes on learning from these texts, with its own vocabulary. A pre-training that was killed
+    continues from the last point of its curve.""",
     config=PretrainConfig,
     inputs={"texts": Input("documents", many=True)},
     optional={
-        "start": Input("model", flag="A BERT to go on from, with its vocabulary, shape and weights."),
-        "teacher": Input("model", flag="A larger encoder whose last states of each word are learnt, too."),
+        "start": Input("model", flag="A BERT to train further, with its vocabulary, shape and weights."),
+        "teacher": Input("model", flag="A larger encoder, whose last states for each word are learnt too."),
     },
     version=4,
     main="accuracy",
