@@ -63,9 +63,9 @@ class RunOptions:
     store: Path = STORE
     """The folder where results are kept and found again."""
     out: Path | None = None
-    """Also write the result here (finetune, shrink: the model)."""
+    """Also write the result here (finetune, pretrain, shrink: the model; states: the states)."""
     resume: bool = True
-    """Continue a training that was killed from its last finished epoch; --no-resume starts it over."""
+    """Continue what was killed where it last saved (a training: its last finished epoch); --no-resume starts over."""
     json: bool = False
     """Print the answer as JSON: its numbers and models by key, its notes, and where it came from."""
 

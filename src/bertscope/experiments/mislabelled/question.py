@@ -76,9 +76,10 @@ mislabelled = Question(
     __name__,
     """Each training row's label is judged by a training that hasn't seen the row (K folds). A label is doubted if
     another label has at least its usual probability, and is the likeliest of those that do (confident learning). To
-    see what that is worth, the same is done with 5% of the labels exchanged at random: how many of these are found,
-    at which precision, beside what drawing as many rows of each label at random would find. If that is no more than
-    chance, no label is doubted. Beside it, the mean p(label) while a row is trained on, which costs one training.""",
+    see what that is worth, the same is done with a share of the labels (--flip) exchanged at random: how many of
+    these are found, at which precision, beside what drawing as many rows of each label at random would find. If that
+    is no more than chance, no label is doubted. Beside it, the mean p(label) while a row is trained on, which costs
+    one training.""",
     config=MislabelledConfig,
     inputs={"whole": RESULTS, "whole_flipped": RESULTS, "folds": RESULTS, "folds_flipped": RESULTS, "task": TASK},
     given={"base": MODEL, "task": TASK},
