@@ -2,7 +2,11 @@
 
 Every text has attributions towards each class, whatever it predicts: with two classes those of the one are those of
 the other with the other sign, so that the predictions' own serve; up to eight classes are each explained in every
-text; of more, and of tags, only what is predicted.
+text.
+
+Of more classes, and of tags, only what is predicted is explained. It is predicted because its words are for it: of
+such attributions any word has a mean above 0, even one that means nothing. So there each is taken beside the others
+that might have been as large (`beyond_others`), and what is asked is whether a word does more than those.
 """
 
 from __future__ import annotations
@@ -118,18 +122,36 @@ def corpus_words(asked: ModelOutput, found: Attributions, least: int = LEAST) ->
     return CorpusWords(names, label, known[word], of, text * len(names) + label[of], value, asked.mirrored)
 
 
+def is_of_predictions(asked: ModelOutput, *, chosen: bool) -> bool:
+    """Whether a text has attributions only towards what is predicted of it, or of one of its words."""
+    return asked.says_of_words or (len(asked.pushed) > MOST_CLASSES and not chosen)
+
+
+def beyond_others(found: Attributions) -> Attributions:
+    """Each attribution minus the mean of its text's words. A tagged word does most for its own tag, whichever word it
+    is: it stands beside the other words that got that tag, and isn't among the others of its text."""
+    owner = found.owner
+    own = found.word == found.targets.place[owner]
+    beside = np.where(own, len(found) + found.targets.label[owner], owner)  # by target, or by tag
+    counts = np.bincount(beside)
+    means = np.divide(np.bincount(beside, found.values), counts, out=np.zeros(len(counts)), where=counts > 0)
+    return found.with_values(found.values - means[beside], found.method)
+
+
 def towards_classes(
     asked: ModelOutput, examples: Examples, found: Attributions, method: Method, nodes: int, *, chosen: bool
 ) -> Attributions:
-    """Attributions towards each class in every text, or those that were found where these serve: of two classes, of
-    what a user chose, and of predictions where there are too many classes."""
+    """Attributions towards each class in every text, or those that were found where these serve: of two classes, and
+    of what a user chose; where only predictions are explained, each beside others."""
     classes = len(asked.pushed)
     if not classes:
         raise UserError(
             f"{asked.encoder.name} gives no classes that words could push over a corpus: what it chooses from is "
             "another in every text; leave out corpus and null"
         )
-    if chosen or asked.mirrored or asked.says_of_words or classes > MOST_CLASSES or classes == 1:
+    if is_of_predictions(asked, chosen=chosen):
+        return beyond_others(found)
+    if chosen or asked.mirrored or classes == 1:
         return found
     example = np.unique(found.targets.example)
     targets = Targets(

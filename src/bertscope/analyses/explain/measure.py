@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bertscope.analyses.explain.corpus import corpus_words, towards_classes
+from bertscope.analyses.explain.corpus import beyond_others, corpus_words, is_of_predictions, towards_classes
 from bertscope.analyses.explain.faithfulness import faithfulness
 from bertscope.analyses.explain.question import ExplainConfig
 from bertscope.analyses.explain.result import Part, corpus_part, explain_result, faithful_part
@@ -61,10 +61,12 @@ def _faithful(
 def _over_corpus(asked: ModelOutput, examples: Examples, found: Attributions, config: ExplainConfig) -> Part:
     """Which words push each class, and, where a null is asked for, those of the same model with random weights."""
     how: dict[str, Any] = {"method": config.method, "nodes": config.nodes}
-    every, random = towards_classes(asked, examples, found, chosen=bool(config.towards), **how), None
+    chosen = bool(config.towards)
+    every, random = towards_classes(asked, examples, found, chosen=chosen, **how), None
     if config.null and asked.output is not None:
         twin = model_output(asked.with_random_weights(config.seed), asked.output)
-        random = corpus_words(twin, attribute(twin.encoder, twin, examples, every.targets, **how))
+        of_twin = attribute(twin.encoder, twin, examples, every.targets, **how)
+        random = corpus_words(twin, beyond_others(of_twin) if is_of_predictions(asked, chosen=chosen) else of_twin)
     return corpus_part(asked, corpus_words(asked, every), config, random)
 
 

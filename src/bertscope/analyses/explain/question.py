@@ -70,7 +70,7 @@ explain = Question(
     },
     scoring=Scoring(),
     takes_text=True,
-    version=2,
+    version=3,
     main="top_word_share",
     numbers={
         "texts": "texts explained",
@@ -131,7 +131,8 @@ explain = Question(
             "n": "texts",
         },
         "corpus_words": {
-            "mean": "the word's mean attribution for the class over the texts that have it",
+            "mean": "the word's mean attribution for the class over the texts that have it; of tags, and of more "
+            "than eight classes, beyond that of the other words",
             "low, high": "95% interval of the mean over texts (Student's t)",
             "safe": "the end of the interval that is nearer to 0; 0 where 0 is inside",
             "p_fdr": "p, corrected for all words and classes (Benjamini and Hochberg)",
