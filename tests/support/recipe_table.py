@@ -117,8 +117,8 @@ def clear_gains(table: pd.DataFrame) -> str:
         cell = table[(table["model"] == model) & ~table["same"]].groupby(["data", "rows"])["gain"]
         mean, least, most = (int((found > 0).sum()) for found in (cell.mean(), cell.min(), -cell.max()))
         lines.append(
-            f"- {model}: the mean over seeds is above *before* in {mean} of {len(cell)} cells in which the recipes differ, "
-            f"and every seed is in {least}; every seed is below it in {most}."
+            f"- {model}: the mean over seeds is above *before* in {mean} of {len(cell)} cells in which the recipes "
+            f"differ, and every seed is in {least}; every seed is below it in {most}."
         )
     return "\n".join(lines)
 

@@ -77,7 +77,10 @@ def _reasons() -> list[str]:
     """Of each refusal, and of what is left out, why; kinds with one reason share a line."""
     lines = []
     for question in SCORING:
-        for reasons, what in ((question.scoring.refuses, "refused, because "), (question.scoring.lacks, "left out: ")):
+        for reasons, what in (
+            (question.scoring.refuses, "refused, because "),
+            (question.scoring.lacks, "left out: "),
+        ):
             known = {kind: why for kind, why in reasons.items() if kind in OUTPUTS}
             for why in dict.fromkeys(known.values()):
                 kinds = ", ".join(f"`{kind}`" for kind, one in known.items() if one == why)
