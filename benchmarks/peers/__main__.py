@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 _ABOVE = """# Beside other libraries
 
-The same job by another library and by bertscope, one after the other in turn, in one run; the least of a few rounds
-counts. `make bench-peers` measures it anew in an environment of its own (`.venv-peers`) and writes this page. Sizes
-are small, so that all of it takes minutes; [the benchmarks](../benchmarks/README.md) have larger ones, and those on a
-GPU, with Trainer and a plain loop beside ours. Times of two runs can't be compared, ratios within one can.
+The same job done by another library and by bertscope, taking turns within one run; of a few rounds the fastest
+counts. `make bench-peers` measures everything anew in an environment of its own (`.venv-peers`) and writes this page.
+Sizes are small, so that all of it takes minutes; [the benchmarks](../benchmarks/README.md) have larger ones, and some
+on a GPU, with Trainer and a plain loop beside ours. Ratios within a run can be compared, times of two runs can't.
 
 """
 
@@ -56,7 +56,7 @@ def main() -> None:
     load = os.getloadavg()[0]
     busy = " Others were busy there, too: ratios are rough." if load > allowed_threads() + 1 else ""
     lines = [
-        "| library | job | it | bertscope | bertscope is | |", "|---|---|---|---|---|---|", *rows, "",
+        "| library | job | the library | bertscope | bertscope is | |", "|---|---|---|---|---|---|", *rows, "",
         f"{told}; {time.perf_counter() - started:.0f} s in all; a load of {load:.1f} at the end.{busy}", "",
         "What they do that bertscope doesn't:", "", *beyond,
     ]  # fmt: skip

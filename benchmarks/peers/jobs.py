@@ -209,9 +209,10 @@ PEERS = (
     Peer("transformers", "Trainer", trainer, "many GPUs and machines, DeepSpeed, FSDP, callbacks, logging services"),
     Peer("captum", "captum", captum, "any PyTorch model; some twenty methods of attribution; images"),
     Peer("transformers-interpret", "transformers-interpret", interpret, "zero-shot and image classifiers"),
-    Peer("rsatoolbox", "rsatoolbox", rsa, "data of brains; noise ceilings, crossvalidated distances, model fitting"),
+    Peer("rsatoolbox", "rsatoolbox", rsa, "brain data; noise ceilings, crossvalidated distances, model fitting"),
     Peer("torch-pruning", "Torch-Pruning", pruning, "any PyTorch model, by tracing it; many importances"),
     Peer("sentence-transformers", "sentence-transformers", sentence_transformers,
-         "many losses, rerankers, sparse encoders, several processes; it is made for use, bertscope for looking"),
+         "many losses, rerankers, sparse encoders, several processes; it is made for using models, bertscope for "
+         "looking into them"),
     Peer("bertviz", "BertViz", bertviz, "decoders and encoder-decoders; single neurons of queries and keys"),
 )  # fmt: skip

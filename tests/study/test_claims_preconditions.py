@@ -179,7 +179,7 @@ def test_what_random_weights_show_too_was_not_made_by_training():
     assert one_row("cone-narrows", [made])["verdict"] == "holds"
     row = one_row("cone-narrows", [made, drawn])
     assert row["verdict"] == "underpowered" and row["reference"] == pytest.approx(0.29)
-    assert row["why"] == "random weights are not clearly short of it: 0.29"
+    assert row["why"] == "the effect isn't clearly beyond that of random weights: 0.29"
     (less,) = space(*planted, model=RANDOM)(0.1, 0.02)
     assert one_row("cone-narrows", [made, less])["verdict"] == "holds"
     (falling,) = space(*planted)(-0.3, 0.02)

@@ -96,8 +96,8 @@ def shown(table: pd.DataFrame) -> str:
             above += [size] if low > 0 else []
             below += [size] if high < 0 else []
         lines.append(
-            f"- {model}: `auto` is shown to be better over data sets with {_listed(above)}, "
-            f"worse with {_listed(below)}."
+            f"- {model}: over data sets, `auto` is shown to be better with {_listed(above)}, and worse with "
+            f"{_listed(below)}."
         )
     return "\n".join(lines)
 
@@ -117,8 +117,8 @@ def clear_gains(table: pd.DataFrame) -> str:
         cell = table[(table["model"] == model) & ~table["same"]].groupby(["data", "rows"])["gain"]
         mean, least, most = (int((found > 0).sum()) for found in (cell.mean(), cell.min(), -cell.max()))
         lines.append(
-            f"- {model}: the mean over seeds is above that of before in {mean} of {len(cell)} cells in which the "
-            f"recipes differ, with every seed in {least}; it is below with every seed in {most}."
+            f"- {model}: the mean over seeds is above *before* in {mean} of {len(cell)} cells in which the recipes "
+            f"differ, and every seed is in {least}; every seed is below it in {most}."
         )
     return "\n".join(lines)
 

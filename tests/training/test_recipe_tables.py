@@ -43,12 +43,13 @@ def test_tables_of_planted_scores():
     # Two data sets, .1 and .3: the mean .2, the standard error .1, t of one degree of freedom 12.706.
     assert "| 100 | 2 | +20.0 [-107.1, +147.1] | +20.0 [-107.1, +147.1] | the same | the same |" in by_rows(table)
     both = (
-        "- pocket: `auto` is shown to be better over data sets with no number of rows, worse with no number of rows."
+        "- pocket: over data sets, `auto` is shown to be better with no number of rows, and worse with no number of "
+        "rows."
     )
     assert shown(table).splitlines()[0] == both
     sure = table.assign(gain=table["gain"].where(table["data"] == "CoLA", 0.29))
-    assert "better over data sets with 100 rows, worse with no" in shown(sure)
-    assert "in 2 of 2 cells in which the recipes differ, with every seed in 2; it is below with every seed in 0" in (
+    assert "over data sets, `auto` is shown to be better with 100 rows, and worse with no" in shown(sure)
+    assert "in 2 of 2 cells in which the recipes differ, and every seed is in 2; every seed is below it in 0" in (
         clear_gains(table)
     )
 

@@ -31,15 +31,16 @@ _WANTED = {
 _INTRODUCTION = """\
 # Outputs
 
-What a model can be trained and scored on, by kind: what `Task.kind` says. Each has a half that needs no torch
-(`data/outputs`) and one that does (`models/outputs`); [CONTRIBUTING](../CONTRIBUTING.md#how-to-add-an-output) tells
-how to add one. Both tables are made from the code.
+The kinds of output that a model can be trained and scored on; `Task.kind` names a task's kind. The code of each kind
+has a half that needs no torch (`data/outputs`) and one that does (`models/outputs`);
+[CONTRIBUTING](../CONTRIBUTING.md#how-to-add-an-output) tells how to add a kind. Both tables are made from the code.
 """
 _QUESTIONS = """\
 ## Which questions are asked of which outputs
 
-Questions that score take any output, but for those of which the answer would mean nothing: these are refused, in one
-line, before anything is computed.
+A question that computes scores takes every kind of output, except where its answer would mean nothing (*no*): such a
+task is refused in one line, before anything is computed. *In part*: something is left out of the answer. The reasons
+are below the table.
 """
 
 
@@ -49,7 +50,7 @@ def page() -> str:
 
 def _outputs() -> str:
     rows = [
-        "| kind | task head | metrics, the first unless another is named | loss | without looking |",
+        "| kind | task head | metrics (the first is the default) | loss | answer without reading the text |",
         "|---|---|---|---|---|",
     ]
     for kind in OUTPUTS:
@@ -73,13 +74,18 @@ def _cell(scoring: Scoring, kind: str) -> str:
 
 
 def _reasons() -> list[str]:
-    """Of each refusal, and of what is left out, why."""
-    return [
-        f"- `{question.name}`, `{kind}`: {why}."
-        for question in SCORING
-        for kind, why in (question.scoring.refuses | question.scoring.lacks).items()
-        if kind in OUTPUTS
-    ] + [""]
+    """Of each refusal, and of what is left out, why; kinds with one reason share a line."""
+    lines = []
+    for question in SCORING:
+        for reasons, what in (
+            (question.scoring.refuses, "refused, because "),
+            (question.scoring.lacks, "left out: "),
+        ):
+            known = {kind: why for kind, why in reasons.items() if kind in OUTPUTS}
+            for why in dict.fromkeys(known.values()):
+                kinds = ", ".join(f"`{kind}`" for kind, one in known.items() if one == why)
+                lines.append(f"- `{question.name}`, {kinds}: {what}{why}.")
+    return [*lines, ""]
 
 
 def test_the_page_is_what_the_questions_declare() -> None:

@@ -94,8 +94,8 @@ erase = Question(
     scoring=Scoring(
         asked_by="--task",
         refuses={
-            "vectors": "a text's vector is the mean of those from which something is erased: what is gone there is "
-            "gone from the answer, used or not"
+            "vectors": "a text's vector is the mean of the states from which the label is erased: what is gone there "
+            "is gone from the answer, whether the model uses it or not"
         },
     ),
     version=3,

@@ -43,8 +43,8 @@ class ErrorsConfig:
         check_least(self, neighbours=0, training_rows=1, rows=1, repeats=100, permutations=99, seed=0)
 
 
-_NO_SHARES = "calibration, risk and coverage, doubted labels: {} has no probability that is kept"
-_NO_RIGHT = "what is right or wrong, and calibration: a score is off by degrees, so rows are told by their loss"
+_NO_SHARES = "calibration, risk and coverage, and doubted labels (the probability of {} isn't kept)"
+_NO_RIGHT = "right or wrong, and calibration (a score is off by degrees, so rows are judged by their loss)"
 
 errors = Question(
     __name__,

@@ -32,7 +32,7 @@ class VersusConfig:
 
 
 _MODELS = {"a": "of the first model, A", "b": "of the second model, B"}
-_WITHOUT_LOSS = "of ONNX files, the loss: what is kept of {what} doesn't hold it, only a model in torch can say it"
+_NO_LOSS = "the divergence, and the loss of ONNX files (it can't be computed from the {} that are kept)"
 
 versus = Question(
     __name__,
@@ -47,11 +47,11 @@ versus = Question(
     inputs={"a": SCORER, "b": SCORER, "task": TASK},
     scoring=Scoring(
         lacks={
-            "spans": f"the divergence; {_WITHOUT_LOSS.format(what='answers')}",
-            "trees": f"the divergence; {_WITHOUT_LOSS.format(what='trees')}",
-            "masked": "the divergence, and everything where the two tokenizers differ: they mask other pieces",
-            "regression": "what is fixed and broken: scores are nearer or further, by the loss",
-            "vectors": "what is fixed and broken: scores are nearer or further, by the loss",
+            "spans": _NO_LOSS.format("answers"),
+            "trees": _NO_LOSS.format("trees"),
+            "masked": "the divergence, and everything where the two tokenizers differ (they mask different pieces)",
+            "regression": "what is fixed and broken (a score is nearer or further instead, by its loss)",
+            "vectors": "what is fixed and broken (a score is nearer or further instead, by its loss)",
         }
     ),
     version=1,

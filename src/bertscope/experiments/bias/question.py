@@ -109,10 +109,10 @@ bias = Question(
     given={"base": MODEL, "task": TASK},
     scoring=Scoring(
         refuses={
-            "masked": "which words of a text are masked is drawn from it: with words exchanged, others would be"
+            "masked": "the words to mask are drawn by the text: with words exchanged, other words would be masked"
         },
         lacks={
-            "spans": "flips are of questions about texts without the exchanged words: places move with words",
+            "spans": "flips of questions whose text has words to exchange (that would move the answers' places)",
         },
     ),
     version=3,

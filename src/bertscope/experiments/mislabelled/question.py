@@ -22,7 +22,7 @@ DETECTORS = {
     "while_trained": "mean p(label) while it was trained on",
 }
 """By what a label is doubted."""
-_NO_LABEL = "its rows haven't one label each, which could be exchanged for another"
+_NO_LABEL = "its rows don't have one label each that could be exchanged for another"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def plan(base: Step | Root, task: Root, config: MislabelledConfig = MislabelledC
 
 
 def check(task: Task, config: MislabelledConfig) -> None:
-    """Refuse data whose rows haven't one label each, or too few for so many folds."""
+    """Refuse data whose rows don't have one label each, or too few for so many folds."""
     from bertscope.data.relabelled import held_out_fold, with_flipped_labels
 
     for labelled in (task, with_flipped_labels(task, config.flip, config.seed)):

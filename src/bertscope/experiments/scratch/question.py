@@ -127,7 +127,7 @@ scratch = Question(
     optional={"shapes": RESULTS},
     given={"base": MODEL, "task": TASK},
     scoring=Scoring(
-        refuses={"vectors": "nothing is on top of the encoder: where all of it is frozen, nothing is left to train"}
+        refuses={"vectors": "there is nothing on top of the encoder: with all of it frozen, nothing is left to train"}
     ),
     version=4,
     main="score",

@@ -104,8 +104,8 @@ CLAIMS = (
         "Above the first layers [SEP] draws more attention than any kind of word.",
         where="section 4.4",
         needs=_LEARNED,
-        effect="attention to [SEP] minus that to the most attended kind of word, each by a text's most attended such "
-        "token, mean of the upper two thirds",
+        effect="attention to [SEP] minus that to the most attended kind of word (each by a text's most attended "
+        "token of its kind), mean of the upper two thirds of the layers",
         unit="attention",
         asks=Bound(">", 0),
         read=sep_above_features,
@@ -127,7 +127,7 @@ CLAIMS = (
     ),
     _claim(
         "no-feature-gains",
-        "Fine-tuning does not turn attention to linguistic features: what there is comes from pre-training.",
+        "Fine-tuning does not turn attention to linguistic features: what they get comes from pre-training.",
         where="section 4.4",
         needs=(*CHANGED, Counted(3, "kinds of words", parts=True)),
         effect="attention to the kind of word that gained most, after minus before, mean over layers",

@@ -119,7 +119,7 @@ CLAIMS = (
         where="abstract",
         needs=_TUNED,
         question="similarity",
-        effect="RSA before and after, mean of the lower two thirds of the layers minus the top third",
+        effect="RSA between before and after: mean of the lower two thirds of the layers minus that of the top third",
         unit="correlation",
         asks=Bound(">", 0),
         read=top_moves_most,
@@ -141,19 +141,19 @@ CLAIMS = (
     ),
     _claim(
         "parsing-moves-deeper",
-        "Dependency parsing reconfigures most of the model, MNLI and SQuAD involve much shallower changes.",
+        "Dependency parsing reconfigures most of the model; MNLI and SQuAD involve much shallower changes.",
         where="abstract",
         needs=_TUNED,
         question="similarity",
-        effect="RSA of the lower two thirds after inference (in three classes, as in MNLI) or questions minus that "
-        "after parsing, on the same texts",
+        effect="RSA of the lower two thirds of the layers after training on inference (in three classes, as in MNLI) "
+        "or questions, minus that after training on parsing, on the same texts",
         unit="correlation",
         asks=Bound(">", 0),
         read=below_parsing,
         published=CURVES,
         command=f"{_SIMILARITY} --against OTHER",
-        margin="needs two results: one of a model tuned on inference or questions, one of a parser; known by what "
-        "the tasks ask, not by their names",
+        margin="needs two results, one of a model tuned on inference or questions and one of a parser; they are "
+        "known by what their tasks ask, not by their names",
         compares=True,
     ),
     _claim(
@@ -162,7 +162,8 @@ CLAIMS = (
         where="partial freezing",
         needs=(EnoughSeeds(), AboveChance()),
         question="freeze",
-        effect="score with embeddings and the first two thirds frozen, minus with everything trained",
+        effect="score with the embeddings and the first two thirds of the layers frozen, minus that with everything "
+        "trained",
         unit="score",
         asks=Bound(">", -TENTH, of_skill=True),
         read=frozen_below,

@@ -52,7 +52,7 @@ def _as_it_is(result: Result, measure: str) -> Iterator[tuple[ModelRecord, pd.Da
 CLAIMS = (
     _claim(
         "cone-narrows",
-        "The deeper the layer, the more alike are two random words: the space is a cone that narrows.",
+        "The deeper the layer, the more alike two random words are: the space is a cone that narrows.",
         where="anisotropy by layer; the course's slides",
         effect="cosine of two random words, last layer minus embeddings",
         unit="cosine",
@@ -62,7 +62,7 @@ CLAIMS = (
     ),
     _claim(
         "words-grow-contextual",
-        "The deeper the layer, the less a word is like itself elsewhere.",
+        "The deeper the layer, the less a word resembles itself in other texts.",
         where="self-similarity by layer",
         effect="SelfSim less the baseline, last layer minus embeddings",
         unit="cosine",
@@ -74,7 +74,7 @@ CLAIMS = (
         "sentences-stay-apart",
         "The words of a sentence are more alike than random words, in every layer.",
         where="intra-sentence similarity by layer",
-        effect="intra-sentence similarity less the baseline, of the layer where it is least",
+        effect="intra-sentence similarity less the baseline, in the layer where it is least",
         unit="cosine",
         asks=Bound(">", 0),
         read=least_intra_sentence,

@@ -103,13 +103,13 @@ def _speaker(results: Sequence[Result]) -> Result:
 _SHARE = ("score_share", "score_share_low", "score_share_high")
 _NEEDS = (TunedFromFirst(), AboveChance())
 _GRAFT = "bertscope graft BASE TUNED --on TASK"
-_HALF = "more than half, ours: no share is told"
-_OF = "share of the gain in score, from the base under the tuned task head to the tuned model, that tuned weights in"
+_HALF = "more than half, ours: the source gives no share"
+_OF = "share of the gain in score (from the base under the tuned task head to the tuned model) that tuned weights in"
 
 LAST_TWO = (
     Claim(
         "last-two-layers-carry",
-        "Fine-tuning puts what gains the score into the last two layers.",
+        "Fine-tuning puts what raises the score into the last two layers.",
         DARK_SECRETS,
         where="section 4.3",
         needs=_NEEDS,

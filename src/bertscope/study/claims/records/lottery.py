@@ -140,7 +140,7 @@ CLAIMS = (
     _against_full(
         "m", "good",
         id="m-good-reaches-full",
-        says="Good m-pruned subnetworks train again to the full model's score.",
+        says="Good m-pruned subnetworks reach the full model's score when they are trained again.",
         where="abstract, and the blog post: 8 of 9 tasks",
         asks=Bound(">", -TENTH, of_skill=True),
         margin=f"{NO_LOSS}; the paper's own lose up to 3% of it, on RTE 17%",
@@ -148,7 +148,7 @@ CLAIMS = (
     _against_full(
         "s", "good",
         id="s-good-comes-close",
-        says="Good s-pruned subnetworks train again to a score close to the full model's.",
+        says="Good s-pruned subnetworks come close to the full model's score when they are trained again.",
         where="the blog post",
         asks=Bound(">", -0.2, of_skill=True),
         margin="a fifth of what the full model has above chance, ours: close, not as good; the paper's own lose 7 to "
@@ -157,7 +157,7 @@ CLAIMS = (
     _difference(
         "s", "good", "random",
         id="s-random-as-good",
-        says="Random s-subnetworks train again as well as good ones: all tickets are winning.",
+        says="Random s-subnetworks do as well as good ones when they are trained again: all tickets are winning.",
         where="the blog post",
         asks=Bound("<", TENTH, of_skill=True),
         margin=NO_LOSS,
@@ -200,7 +200,7 @@ CLAIMS = (
         unit="score",
         asks=Bound(">", 0),
         read=training_helps("bad"),
-        published=Published("said, no number"),
+        published=Published("stated without a number"),
         command=_M,
     ),
     _claim(
@@ -211,7 +211,7 @@ CLAIMS = (
         unit="score",
         asks=Bound(">", 0),
         read=training_helps("random"),
-        published=Published("said, no number"),
+        published=Published("stated without a number"),
         command=_M,
     ),
     _claim(
@@ -254,14 +254,14 @@ CLAIMS = (
         "super-survivors-are-few",
         "Few heads survive whatever the seed.",
         where="section on super-survivors",
-        effect="of the heads that survive with one seed, the share that survives with three others too",
+        effect="of the heads that survive with one seed, the share that also survive with three others",
         unit="share",
         asks=Bound("<", 0.5),
         read=agreeing("kept_by_four"),
         published=Published("heat maps, no number"),
         command=_S,
-        margin="few: under half, ours; of four seeds however many there are, as what survives with every seed falls "
-        "with their number",
+        margin="few: under half, ours; over four seeds however many there are, since the more seeds, the fewer heads "
+        "survive with all of them",
     ),
     _claim(
         "survivors-not-meaningful",

@@ -64,7 +64,7 @@ class TunedFromFirst(_Always):
         if model is None or tuned is None:
             base = model.origin.base if model and model.origin else None
             if base:
-                return Unmet(f"it is said to come of {base.name}, which isn't known to be this {first.name}")
+                return Unmet(f"it is said to come from {base.name}, which isn't known to be this {first.name}")
             return Unmet("what it was fine-tuned from isn't recorded; say it with --base")
         return (
             Unmet("layers were frozen or left out: what could move was chosen") if held_still(model, first) else None
@@ -89,11 +89,11 @@ class NotTaught(_Always):
 class OneIsItsTask(_Always):
     """Of two corpora exactly one is what the model was fine-tuned on."""
 
-    says: ClassVar[str] = "one of the two corpora, and not the other, is the task's"
+    says: ClassVar[str] = "exactly one of the two corpora is the task's"
 
     def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
         known = evidence.model and task_corpus(result, evidence.model)
-        return None if known else Unmet("on which of the two corpora it was fine-tuned isn't recorded")
+        return None if known else Unmet("which of the two corpora it was fine-tuned on isn't recorded")
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Power(_ToHold):
         needed = math.ceil(math.log(evidence.parts / ENDS[0]) / margin) if margin else math.inf
         if (evidence.n or 0) >= needed:
             return None
-        return Unmet(f"{evidence.n} texts; a loss as large as the margin would be seen for sure in {needed}")
+        return Unmet(f"{evidence.n} texts; seeing a loss as large as the margin for sure takes {needed}")
 
 
 @dataclass(frozen=True)
@@ -196,4 +196,4 @@ class BeyondRandomWeights(_ToHold):
             reference = Estimate(reference.value, reference.value, reference.value)
         if Bound(claim.asks.side, 0.0).verdict(evidence.effect - reference) == HOLDS:
             return None
-        return Unmet(f"random weights are not clearly short of it: {reference.value:.3g}")
+        return Unmet(f"the effect isn't clearly beyond that of random weights: {reference.value:.3g}")

@@ -38,8 +38,8 @@ _kept = partial(
 )  # fmt: skip
 _probed = partial(Claim, source=PROBES)
 _depth = partial(
-    _probed, where="van Aken et al., as the reproduction in the sources tells it", question="probe", unit="depth",
-    needs=(Studied(),), published=Published("said, no number"),
+    _probed, where="van Aken et al., as a reproduction among the sources reports it", question="probe", unit="depth",
+    needs=(Studied(),), published=Published("stated without a number"),
 )  # fmt: skip
 
 
@@ -149,7 +149,7 @@ KEPT = (
         "Fine-tuning does not forget linguistic knowledge: probes find as much after as before.",
         question="probe",
         effect="accuracy of probes after minus before, mean over layers and linguistic targets (parts of speech, "
-        "relations, frames, entities, gender; not which word it is, nor how long the text)",
+        "relations, frames, entities, gender; not which word it is, nor how long the text is)",
         unit="accuracy",
         read=keeps_knowledge,
         command="bertscope probe BASE TUNED --on TREEBANK",
