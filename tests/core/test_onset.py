@@ -1,12 +1,14 @@
-"""The onset of a line: by hand on lines in closed form, its interval and its false alarms by simulation."""
+"""First places and onsets of lines: by hand on lines in closed form, intervals and false alarms by simulation."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
+from bertscope.core.estimate import Estimate
 from bertscope.core.intervals import jackknife_error, jackknife_resamples, most_by_chance
-from bertscope.core.onset import Onset, final_change, is_certain, onset
+from bertscope.core.onset import Onset, final_change, is_certain, onset, stays_from
 
 
 def sure(line) -> np.ndarray:
@@ -102,3 +104,43 @@ def test_resamples_of_what_was_left_out_have_its_error_and_vary_together():
     assert drawn[0] == 0
     # Student's t with 11 degrees of freedom has 11/9 of the variance.
     assert drawn[1:].std() == pytest.approx(float(jackknife_error(one)) * np.sqrt(11 / 9), rel=0.03)
+
+
+def rising(means, n: int, shared: float, seed: int) -> np.ndarray:
+    """How far each of a line's places is below nine tenths of its end, in draws of whether texts are right."""
+    generator = np.random.default_rng(seed)
+    alike, own = generator.standard_normal((n, 1)), generator.standard_normal((n, len(means)))
+    right = np.sqrt(shared) * alike + np.sqrt(1 - shared) * own < norm.ppf(means)
+    weights = generator.multinomial(n, np.full(n, 1 / n), size=300)
+    scores = np.concatenate([right.mean(0)[None], weights @ right / n]) - 0.5
+    return 0.9 * scores[:, -1:] - scores
+
+
+PLATEAU = [0.5, 0.52, 0.6, 0.7, 0.865, 0.865, 0.865, 0.865, 0.865, 0.9]  # from the fifth on just above the bar
+
+
+@pytest.mark.parametrize(("n", "shared"), [(100, 0.5), (300, 0.5), (300, 0.97)])
+def test_the_interval_of_a_first_place_covers_and_that_of_resampled_places_would_not(n, shared):
+    runs, covered, resampled, late = 100, 0, 0, 0
+    for seed in range(runs):
+        below = rising(PLATEAU, n, shared, seed)
+        found = stays_from(below[None])
+        covered += found.earliest <= 4 <= found.latest
+        places = below.shape[1] - np.cumprod((below <= 0)[:, ::-1], axis=1).sum(1)
+        low, high = np.quantile(places[1:], [0.025, 0.975])
+        resampled += low <= 4 <= high
+        late += found.place > 4
+    assert runs - covered <= most_by_chance(runs, 0.05, 0.99)
+    assert shared > 0.9 or runs - resampled > most_by_chance(runs, 0.05, 0.99)
+    assert late > runs / 3, "a layer just above the bar falls below it by chance"
+
+
+def test_a_first_place_that_is_sure_is_known_to_the_place():
+    below = sure([0.3, 0.2, -0.1, 0.1, -0.1, -0.2])
+    assert stays_from(below[None]) == Onset(4, 4, 4)
+    assert stays_from(below[None]).among(np.array([0, 1, 2, 4, 8, 12])) == Estimate(8.0, 8.0, 8.0)
+    assert stays_from(sure([-0.1, -0.2])[None]) == Onset(0, 0, 0)
+    unsure = np.concatenate(
+        [[[0.3, -0.01, -0.2]], np.random.default_rng(0).normal([0.3, -0.01, -0.2], 0.05, (500, 3))]
+    )
+    assert stays_from(unsure[None]) == Onset(1, 1, 2)

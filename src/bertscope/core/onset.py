@@ -1,14 +1,15 @@
-"""When a quantity got to where it ended: its onset along a series of checkpoints.
+"""The first place of a line from which on it stays where it is to be: a layer, a number of parts, a checkpoint.
 
-The onset is the first checkpoint from which on the quantity stays within a tenth of its final change (last minus
-first) of its last value. It is told only where that change is certain: its interval leaves out 0.
+How sure that is, resamples shared by all places say. The first place of each resample would say it wrongly: a line
+that is just inside leaves by chance now and then, so the places of resamples come too late. So it is asked of each
+place whether it is certainly outside, or certainly inside. The first place lies behind the last one that is certainly
+outside, where all of them are asked at once (the largest deviation of a resample decides), and at the latest where
+from there on all are certainly inside, each for itself: a statement about all of them at once is no more often wrong
+than that about the one that is outside.
 
-How sure that is, resamples shared by all checkpoints say. The onset of each resample would say it wrongly: a line
-that lies still leaves its band by chance now and then, so the onsets of resamples come too late. So it is asked of
-each checkpoint whether it is certainly outside the band, or certainly inside. The onset lies behind the last one that
-is certainly outside, where all of them are asked at once (the largest deviation of a resample decides), and at the
-latest where from there on all are certainly inside, each for itself: a statement about all of them at once is no more
-often wrong than that about the one that is outside.
+Of a quantity along a series of checkpoints it is the onset: the first checkpoint from which on it stays within a
+tenth of its final change (last minus first) of its last value. That is told only where the change is certain: its
+interval leaves out 0.
 """
 
 from __future__ import annotations
@@ -30,12 +31,16 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Onset:
-    """Places are those of checkpoints, from 0: it came to be there between the place before and this one."""
+    """Places are counted from 0: it came to be there between the place before and this one."""
 
     place: int
     earliest: int
     """The ends of the 95% interval of the place."""
     latest: int
+
+    def among(self, places: np.ndarray) -> Estimate:
+        """What the places are called, with the interval."""
+        return Estimate.of(*(float(places[at]) for at in (self.place, self.earliest, self.latest)))
 
 
 def final_change(draws: np.ndarray, n: int | None = None) -> Estimate:
@@ -65,13 +70,21 @@ def onset(draws: np.ndarray, n: int | None = None) -> Onset | None:
         return None
     ahead = np.sign(change.value) * (draws[:, -1:] - draws)  # what is still to go
     near = WITHIN * np.sign(change.value) * (draws[:, -1:] - draws[:, :1])
-    beyond = np.stack([ahead - near, -ahead - near])  # [side, 1 + repeats, checkpoint]: above 0 outside of the band
-    inside = np.all(beyond[:, 0] <= _ROUNDING * abs(change.value), axis=0)
-    place = max(1, _stays(inside))  # the first is a whole change away from the last
+    beyond = np.stack([ahead - near, -ahead - near])
+    # The first checkpoint is a whole change away from the last.
+    return stays_from(beyond, rounding=_ROUNDING * abs(change.value), first=1)
+
+
+def stays_from(beyond: np.ndarray, *, rounding: float = 0.0, first: int = 0) -> Onset:
+    """Where a line stays inside for good: `beyond` [side, 1 + repeats, place], the sample first, is above 0 outside,
+    on one of its sides. The last place is inside, and none before `first` is told."""
+    inside = np.all(beyond[:, 0] <= rounding, axis=0)
+    place = max(first, _stays(inside))
     outside, within = _certainly_outside(beyond), _certainly_inside(beyond)
+    behind = int(np.flatnonzero(outside)[-1]) + 1 if outside.any() else 0
     return Onset(
         place,
-        earliest=max(1, min(place, int(np.max(np.flatnonzero(outside), initial=0)) + 1)),
+        earliest=max(first, min(place, behind)),
         latest=min(len(inside) - 1, max(place, _stays(within))),
     )
 
@@ -82,22 +95,22 @@ def _stays(inside: np.ndarray) -> int:
 
 
 def _deviations(beyond: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Standard errors [side, checkpoint], and how many of them each resample is above the sample [side, repeats,
-    checkpoint]; 0 of what doesn't vary."""
+    """Standard errors [side, place], and how many of them each resample is above the sample [side, repeats, place];
+    0 of what doesn't vary."""
     error = beyond[:, 1:].std(1)
     apart = beyond[:, 1:] - beyond[:, :1]
     return error, np.divide(apart, error[:, None], out=np.zeros_like(apart), where=error[:, None] > 0)
 
 
 def _certainly_outside(beyond: np.ndarray) -> np.ndarray:
-    """[checkpoint]: on one side for certain, where all checkpoints and both sides are asked at once."""
+    """[place]: on one side for certain, where all places and sides are asked at once."""
     error, deviations = _deviations(beyond)
     _, most = percentile_ends(deviations.max((0, 2)))
     return (beyond[:, 0] - most * error > 0).any(0)
 
 
 def _certainly_inside(beyond: np.ndarray) -> np.ndarray:
-    """[checkpoint]: on neither side for certain, each for itself."""
+    """[place]: on neither side for certain, each for itself."""
     error, deviations = _deviations(beyond)
     least, _ = percentile_ends(deviations.swapaxes(0, 1))
     return (beyond[:, 0] - least * error <= 0).all(0)

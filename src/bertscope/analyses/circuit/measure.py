@@ -20,6 +20,7 @@ from bertscope.core.equivalence import SHARE, judged, margin
 from bertscope.core.errors import UserError
 from bertscope.core.estimate import Estimate
 from bertscope.core.intervals import interval, interval_from_one_more
+from bertscope.core.onset import stays_from
 from bertscope.core.ranking import RANDOM, Ranking, places, rank_correlation, stored_rankings
 from bertscope.core.result import Result
 from bertscope.core.units import Unit, columns, heads_and_mlps
@@ -142,16 +143,17 @@ def _smallest(task: Task, validation: Fall, test: Fall) -> pd.DataFrame:
         if not margin(scores[0, 0], chance["validation"]) or interval(scores[:, 0] - chance["validation"])[0] <= 0:
             continue  # not clearly above chance: there is nothing to keep
         lowest = scores[:, :1] - SHARE * np.maximum(scores[:, :1] - chance["validation"], 0)
-        stays = np.logical_and.accumulate(scores >= lowest - _ROUNDING, axis=1)
-        at = stays.sum(1) - 1  # nothing off is within it in any case
-        kept = off[-1] - off[at]
+        enough = stays_from(
+            (lowest - _ROUNDING - scores)[None, :, ::-1]
+        )  # from none kept to all, which are within it
+        kept, at = enough.among(off[-1] - off[::-1]), len(off) - 1 - enough.place
         tested = test.along[kind, name]["score"][:, 0]
-        change, within = tested[:, at[0]] - tested[:, 0], margin(tested[0, 0], chance["test"])
-        (low, high), (kept_low, kept_high) = interval(change), interval(kept.astype(float))
+        change, within = tested[:, at] - tested[:, 0], margin(tested[0, 0], chance["test"])
+        low, high = interval(change)
         rows.append(
-            {"kind": kind, "ranking": name, "kept": int(kept[0]), "kept_low": float(kept_low),
-             "kept_high": float(kept_high), "of": int(off[-1]), "validation_score": scores[0, at[0]],
-             "validation_area": float(validation.area(kind, name, "score")[0]), "score": tested[0, at[0]],
+            {"kind": kind, "ranking": name, "kept": int(kept.value), "kept_low": kept.low,
+             "kept_high": kept.high, "of": int(off[-1]), "validation_score": scores[0, at],
+             "validation_area": float(validation.area(kind, name, "score")[0]), "score": tested[0, at],
              "change": change[0], "low": float(low), "high": float(high), "margin": within,
              "verdict": judged(Estimate.of(change[0], low, high), within)}
         )  # fmt: skip

@@ -15,6 +15,7 @@ from bertscope.core.estimate import Estimate
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed
 from bertscope.core.intervals import interval, share_interval
+from bertscope.core.onset import stays_from
 from bertscope.core.predictions import Judged
 from bertscope.core.resampling import metric_draws
 from bertscope.core.result import Result
@@ -127,21 +128,22 @@ def _stays(task: Task, judged: Judged, at: np.ndarray, config: ReadoutConfig) ->
 
 
 def _there(by: _Draws, at: np.ndarray, share: float) -> Estimate | None:
-    """The first layer from which on the score is at least that share of the way from chance to the final one, of each
-    resample its own; None where the model isn't clearly above chance."""
+    """The first layer from which on the score is at least that share of the way from chance to the final one; None
+    where the model isn't clearly above chance."""
     final = by.score[:, 0]
     low, _ = interval(final - by.chance)
     if low <= 0:
         return None
     bar = by.chance + share * (final - by.chance) - _ROUNDING
-    return _estimate(settle(by.score.T[at] >= bar).astype(float))
+    return stays_from((bar[:, None] - by.score[:, at])[None]).among(np.arange(len(at)))
 
 
 def _most(stays: np.ndarray, config: ReadoutConfig) -> Estimate:
-    """The first layer in which so large a share of the texts has settled, of each resample its own."""
-    done = (settle(stays) <= np.arange(len(stays))[:, None])[..., None].astype(float)
+    """The first layer in which so large a share of the texts has settled."""
+    layers = np.arange(len(stays))
+    done = (settle(stays) <= layers[:, None])[..., None].astype(float)
     draws = metric_draws(_mean, done, repeats=config.repeats, seed=config.seed)
-    return _estimate((draws >= config.share - _ROUNDING).argmax(1).astype(float))
+    return stays_from((config.share - _ROUNDING - draws)[None]).among(layers)
 
 
 def _mean(means: np.ndarray) -> np.ndarray:
@@ -151,11 +153,6 @@ def _mean(means: np.ndarray) -> np.ndarray:
 def _geometric_mean(means: np.ndarray) -> np.ndarray:
     """Of what has the logarithms to base 2 added up and counted."""
     return 2 ** np.divide(means[..., 0], means[..., 1], out=np.zeros_like(means[..., 0]), where=means[..., 1] > 0)
-
-
-def _estimate(draws: np.ndarray) -> Estimate:
-    low, high = interval(draws)
-    return Estimate.of(draws[0], low, high)
 
 
 def _layers(
