@@ -42,7 +42,7 @@ def test_each_number_is_a_line_with_its_onset():
     assert list(found.models) == ["model3"] and found.tables["checkpoints"]["model"][0] == "model0"
     assert "score got to where it ended, between steps 10 and 20" in course.sentence(found).sentence
     (follows,) = course.consequences(found)
-    assert "was done between steps 10 and 20 of 30" in follows.text and not follows.is_open
+    assert "it did between steps 10 and 20 of 30" in follows.text and not follows.is_open
 
 
 def test_what_only_some_answers_note_is_said_with_their_steps():
