@@ -208,8 +208,8 @@ def test_numbers_are_what_the_tables_say(found):
     assert told.main == found.numbers(key="settle_most", reading="shortcut")[0].value
     assert told.sentence == (
         "90% of the texts have their final prediction from layer 1 on through a linear shortcut, and from layer 1 on "
-        "read plainly (through one to permuted states: layer 4); from layer 1 on the score has 90% of the final "
-        "one's lead over chance."
+        "when read plainly (through a shortcut to permuted states: layer 4); from layer 1 on, the score has 90% of "
+        "its final lead over chance."
     )
     assert str(found.numbers(key="settle_most", reading="permuted")[0]) == "4 [4, 4]"
 

@@ -256,7 +256,7 @@ def sentence(result: Result) -> Statement | None:
     if len(known):
         first, last = known.iloc[0], known.iloc[-1]
         if len(known) > 1 and first["onset"] == last["onset"]:
-            told += f"; all of them got to where they ended between steps {first['after']:,} and {first['onset']:,}"
+            told += f"; all of them reached their final level between steps {first['after']:,} and {first['onset']:,}"
         else:
             told += f"; first {_told(first)}" + (f", last {_told(last)}" if len(known) > 1 else "")
     return Statement(f"{told}.", float(len(certain)), lambda count: f"{count:.0f}")
@@ -264,6 +264,6 @@ def sentence(result: Result) -> Statement | None:
 
 def _told(row: pd.Series) -> str:
     return (
-        f"{row['line']} got to where it ended, between steps {row['after']:,} and {row['onset']:,} (95%: "
+        f"{row['line']} reached its final level, between steps {row['after']:,} and {row['onset']:,} (95%: "
         f"{row['low']:,} to {row['high']:,})"
     )

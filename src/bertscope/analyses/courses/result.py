@@ -96,14 +96,14 @@ def sentence(result: Result) -> Statement | None:
     certain = changes[changes["certain"]]
     told = (
         f"From step {steps.min():,} to step {steps.max():,} of {result['trainings'].value:.0f} trainings, "
-        f"{len(certain)} of {len(changes)} numbers of {result.subject['question']} changed for certain, over "
+        f"{len(certain)} of {len(changes)} numbers of {result.subject['question']} changed for certain over "
         "trainings"
     )
     known = certain.dropna(subset=["earliest"]).sort_values(["latest", "earliest"], kind="stable")
     if len(known):
         row = known.iloc[0]
         told += (
-            f"; first {row['line']}, which got to where it ended at step {row['earliest']:,} to {row['latest']:,} in "
-            f"the {row['told']} trainings where that is certain"
+            f"; first {row['line']}, which reached its final level at step {row['earliest']:,} to {row['latest']:,} "
+            f"in the {row['told']} trainings where that is certain"
         )
     return Statement(f"{told}.", float(len(certain)), lambda count: f"{count:.0f}")

@@ -233,8 +233,8 @@ def _slice_figures(found: Found, slices: pd.DataFrame) -> list[Figure]:
 def _how_sure(over: Estimate) -> str:
     """What confidence minus accuracy means."""
     if not over.sure or over.low <= 0 <= over.high:  # type: ignore[operator]
-        return "on average it is about as sure as it is right"
-    return f"on average it is {'surer than' if over.value > 0 else 'less sure than'} it is right"
+        return "on average it is about as confident as it is right"
+    return f"on average it is {'more' if over.value > 0 else 'less'} confident than it is right"
 
 
 def sentence(result: Result) -> Statement | None:
@@ -242,12 +242,12 @@ def sentence(result: Result) -> Statement | None:
     told = [f"{score.unit} is {sure(Estimate.of_number(score), decimals)}"]
     if result.numbers(key="calibration_error"):
         row = result.tables["calibration"].iloc[0]
-        how = f"{decimals(row['calibration_error'])}, and {decimals(row['expected'])} where calibration is perfect"
-        certain = "" if row["p"] < LEVEL else ", which a calibrated model can have, too"
+        how = f"{decimals(row['calibration_error'])}, against {decimals(row['expected'])} under perfect calibration"
+        certain = "" if row["p"] < LEVEL else ", no more than a calibrated model can have"
         told.append(f"the calibration error is {how}{certain}")
         over = Estimate(row["overconfidence"], row["overconfidence_low"], row["overconfidence_high"])
         told.append(f"{_how_sure(over)} (confidence minus accuracy: {sure(over, percent)})")
     for by in result.numbers(key="slices_found")[:1]:  # by what is right, where anything is
-        what = "by what is right or wrong" if by.of["by"] == "right" else "by the loss"
-        told.append(f"of {by.n} slices {counted(int(by.value), 'differs', 'differ')} {what} (p < .05, max-T)")
+        what = "in what is right or wrong" if by.of["by"] == "right" else "in the loss"
+        told.append(f"of {by.n} slices, {counted(int(by.value), 'differs', 'differ')} {what} (p < .05, max-T)")
     return Statement(f"Its {'; '.join(told)}.", score.value, decimals)

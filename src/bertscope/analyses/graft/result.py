@@ -211,7 +211,7 @@ def sentence(result: Result) -> Statement | None:
     needed = next(iter(result.numbers(key="most_needed", kind="layer")), None)
     if needed is not None:
         place = str(needed.of["unit"]).replace(":", " ")
-        told += f" Of single layers, {place} is missed most: without what it learnt {percent(needed.value)} is lost."
+        told += f" Of single layers, {place} is missed most: without what it learnt, {percent(needed.value)} is lost."
     return Statement(told, half[0].value, lambda value: f"{value:.0f} layer{'s' if value > 1 else ''}")
 
 

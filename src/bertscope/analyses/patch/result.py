@@ -247,13 +247,13 @@ def sentence(result: Result) -> Statement | None:
     most = heads.loc[heads["share"].idxmax()]
     share = Estimate.of(most["share"], most["low"], most["high"])
     told = (
-        f"Of the difference between clean and corrupted texts, {str(most['unit']).replace(':', ' ')} carries most of "
-        f"the {len(heads)} heads that were patched: {sure(share.without_interval(), percent)}"
+        f"Of the difference between clean and corrupted texts, {str(most['unit']).replace(':', ' ')} carries the "
+        f"most of the {len(heads)} heads that were patched: {sure(share.without_interval(), percent)}"
     )
     if "certain" in heads:
-        told += f"; of {len(heads)} heads {counted(int(heads['certain'].sum()), 'is', 'are')} found to carry some "
+        told += f"; of {len(heads)} heads, {counted(int(heads['certain'].sum()), 'is', 'are')} found to carry some "
         told += "(p < .05, Holm)"
     over = result.numbers(key="taken_over")
     if over:
-        told += f"; from layer {over[0].value:.0f} on it is at [CLS] rather than at the words that differ"
+        told += f"; from layer {over[0].value:.0f} on, it is at [CLS] rather than at the words that differ"
     return Statement(f"{told}.", share.value, percent)

@@ -265,10 +265,10 @@ def sentence(result: Result) -> Statement | None:
     first = most[name]
     told = f"{first.of['share']} of the texts have their final prediction from layer {first.value:.0f} on"
     if name == SHORTCUT:
-        told += f" through a linear shortcut, and from layer {most[PLAIN].value:.0f} on read plainly"
+        told += f" through a linear shortcut, and from layer {most[PLAIN].value:.0f} on when read plainly"
     if PERMUTED in most:
-        told += f" (through one to permuted states: layer {most[PERMUTED].value:.0f})"
+        told += f" (through a shortcut to permuted states: layer {most[PERMUTED].value:.0f})"
     if name in there:
-        lead = f"{there[name].of['share']} of the final one's lead over chance"
-        told += f"; from layer {there[name].value:.0f} on the score has {lead}"
+        lead = f"{there[name].of['share']} of its final lead over chance"
+        told += f"; from layer {there[name].value:.0f} on, the score has {lead}"
     return Statement(f"{told}.", first.value, lambda value: f"layer {value:.0f}")

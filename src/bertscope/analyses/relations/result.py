@@ -145,12 +145,12 @@ def sentence(result: Result) -> Statement | None:
         head = cell(row, "accuracy", "low", "high")
         offset = cell(row, "offset_accuracy", "offset_low", "offset_high")
         told = (
-            f"Of the words in the relation {_called(row['relation'])} the best head finds {sure(head, percent)}, the "
-            f"best fixed offset {sure(offset, percent)}."
+            f"Of the words in the relation {_called(row['relation'])}, the best head finds {sure(head, percent)} and "
+            f"the best fixed offset {sure(offset, percent)}."
         )
     else:
         told = (
-            f"In {beats} of {len(tested)} relations the best head finds more words than the best fixed offset "
+            f"In {beats} of {len(tested)} relations, the best head finds more words than the best fixed offset "
             "(p < .05, Holm)."
         )
     return Statement(told, beats / len(tested), percent)

@@ -222,7 +222,7 @@ def sentence(result: Result) -> Statement | None:
         return None
     last, moved = (result.numbers(key=key)[0] for key in ("rsa_last_layer", "lowest_rsa_layer"))
     told = (
-        f"Layer {int(moved.value)} moved farthest in fine-tuning; the last layer's RSA with what it was is "
+        f"Layer {int(moved.value)} moved farthest in fine-tuning; the last layer's RSA with what it was before is "
         f"{sure(Estimate.of_number(last))}."
     )
     return Statement(told, last.value, decimals)

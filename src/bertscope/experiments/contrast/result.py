@@ -39,8 +39,8 @@ def sentence(result: Result) -> Statement | None:
         for key in ((BEFORE, ""), ("contrastive", ""), ("contrastive", BEFORE))
     )
     said = (
-        f"The cosine of two random words grows by {sure(before)} a layer before contrastive training and by "
-        f"{sure(after)} after it: a difference of {sure(change)} ({runs(rows.loc['contrastive', ''])})."
+        f"The cosine of two random words grows by {sure(before)} per layer before contrastive training and "
+        f"by {sure(after)} after it: a difference of {sure(change)} ({runs(rows.loc['contrastive', ''])})."
     )
     return Statement(said, change.value, decimals)
 

@@ -114,14 +114,14 @@ def sentence(result: Result) -> Statement | None:
     row = result.tables["check"].set_index("detector").loc["held_out"]
     if not row["certain"]:
         said = (
-            f"Of {int(row['exchanged']):,} labels exchanged on purpose {int(row['found']):,} are found, no more than "
-            "by chance: no label is doubted."
+            f"Of {int(row['exchanged']):,} labels exchanged on purpose, {int(row['found']):,} are found, no more "
+            "than by chance: no label is doubted."
         )
     else:
         said = (
-            f"Of {int(row['exchanged']):,} labels exchanged on purpose {percent(found.value)} are found, at a "
+            f"Of {int(row['exchanged']):,} labels exchanged on purpose, {percent(found.value)} are found, at a "
             f"precision of {percent(row['precision'])} ({percent(row['precision_by_chance'])} by chance); in the "
-            f"same way {doubted:,} of the data's own labels are doubted."
+            f"same way, {doubted:,} of the data's own labels {'is' if doubted == 1 else 'are'} doubted."
         )
     return Statement(said, found.value, percent)
 

@@ -147,7 +147,7 @@ def sentence(result: Result) -> Statement | None:
     order = f", order: {told_by(result.subject['order'])}" if "order" in result.subject else ""
     score, whole = (sure(Estimate.of_number(one)) for one in (pruned, full))
     told = (
-        f"{share} of the blocks' weights still do the task by the validation set; on test they score {score}, "
+        f"By the validation set, {share} of the blocks' weights still do the task; on test they score {score} and "
         f"the full model {whole}: {'more' if above.value >= 0 else 'less'} than must be reached there, "
         f"{_how_surely(above)} ({result.subject['method']}-pruning{order}){fixed_and_broken(result, 'pruned')}."
     )
