@@ -263,7 +263,7 @@ def test_without_training_texts_layers_are_read_plainly(toy):
     for lacking in (replace(made, train=made.train.take([])), replace(made, validation=made.validation.take([]))):
         result = readout(encoder, lacking, **QUICK)
         assert set(result.tables["layers"]["reading"]) == {"plain"}
-        assert any("layers are read plainly alone" in note for note in result.notes)
+        assert any("layers are only read plainly" in note for note in result.notes)
         assert "read plainly" not in readout.sentence(result).sentence
         assert "settle_shortcut" not in result.tables["rows"]
     asked = readout(encoder, made, fit=0, **QUICK)

@@ -18,9 +18,7 @@ def cautions(model: Encoder, task: Task, score: Scores, truncated: int, split: s
             f"the whole model is not clearly above chance ({score.chance:.3f}): what its parts do means little"
         )
     if task.may_have_been_seen_by(model):
-        notes.append(
-            f"the model was fine-tuned on another split or other data: some {split} rows may be ones it has seen"
-        )
+        notes.append(f"the model was fine-tuned on another split or other data: it may have seen some {split} rows")
     if truncated:
         notes.append(f"{truncated} {split} texts are longer than {model.max_length} tokens and were cut")
     return notes

@@ -161,7 +161,7 @@ def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, .
         return ()
     quoted = sum(text.startswith('"') and '""' in text[1:] for part in examples for text in part.text)
     note = (
-        "texts have quotes as .csv has them, which .tsv is read without; if they don't belong there, save it as .csv"
+        "texts have quotes as in .csv, without which .tsv is read; if they don't belong there, save the file as .csv"
     )
     return (f"{quoted:,} {note}",) if quoted else ()
 

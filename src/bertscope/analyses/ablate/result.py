@@ -227,10 +227,10 @@ def _heat_map(names: Mapping[str, str], measure: str, config: AblateConfig, why:
         high=by.high,
         where={"kind": "head"},
         title=f"One head switched off at a time: {what}",
-        caption=f"The change of the {what} when a single head is switched off ({config.mode}). {sides[0]} 0 the "
-        f"model needs the head, {sides[1]} 0 it does better without it. A dot: a paired test, corrected for the "
-        "number of heads (Holm), finds a difference. Intervals are in the table: paired bootstrap, not corrected."
-        + (f" This ranking of heads: {why}." if why else ""),
+        caption=f"The change of the {what} when a single head is switched off ({config.mode}). {sides[0]} 0, the "
+        f"model needs the head; {sides[1]} 0, it does better without it. A dot: a paired test, corrected for the "
+        "number of heads (Holm), finds a difference. The intervals in the table are paired bootstrap, not "
+        "corrected." + (f" This ranking of heads: {why}." if why else ""),
         mark=by.certain,
         labels=_labels(names, by),
         middle=0.0,

@@ -95,8 +95,8 @@ def _notes(
     notes = []
     if worse:
         notes.append(
-            "by the loss the tuned model is worse than the base under its task head: shares are of that harm, not of "
-            "what was learnt; those of the score (score_share) may be of a gain"
+            "by the loss, the tuned model is worse than the base under its task head: shares are of that harm, not "
+            "of what was learnt; those of the score (score_share) may be of a gain"
         )
     if not told_apart:
         notes.append("base and tuned can't be told apart by the loss on these texts: there is nothing to share out")

@@ -116,7 +116,7 @@ def _notes(model: Encoder, task: Task, found: Found, config: ReadoutConfig) -> l
     elif config.fit:
         notes.append(
             "shortcuts need training texts to be fitted on and validation texts to choose their penalty, and "
-            f"{task.name} lacks some: layers are read plainly alone"
+            f"{task.name} lacks some: layers are only read plainly"
         )
     if not task.can_flip:
         notes.append(
@@ -223,7 +223,7 @@ def _figures(task: Task, found: Found, score: Scores, by_label: pd.DataFrame) ->
             "lines", "layers", x="layer", y="settled", color="reading", low="settled_low", high="settled_high",
             key="settled", title="Where the answer settles", labels=_LABELS,
             caption="The share of texts whose final prediction stays from this layer on, or from one below it, with "
-            "95% intervals. What controls settle is settled by luck: a constant answer is often the final one.",
+            "95% intervals. What settles in the controls settles by luck: a constant answer is often the final one.",
         ),
         Figure(
             "bars", "settle", x="share", y="layer", facet="reading", key="histogram", labels=_LABELS,

@@ -190,7 +190,7 @@ def _figures(tables: dict[str, pd.DataFrame], names: Mapping[str, str], config: 
             Figure(
                 "heatmap", "frames", x="head", y="layer", value="score", low="low", high="high", mark="certain",
                 middle=0.0, facet="checkpoint", title="From frame elements to what evokes the frame",
-                caption=f"The attention from {elements} to the target, beyond what a head gives that attends to all "
+                caption=f"The attention from {elements} to the target, beyond that of a head that attends to all "
                 "tokens alike, averaged over sentences. A dot: more than between other words of as many pieces at "
                 "the same distance, by a paired t-test corrected for the number of heads (Holm).",
                 labels=_LABELS, key="frames",

@@ -233,8 +233,8 @@ def _notes(corpora: list[Corpus], names: dict[str, str], config: SimilarityConfi
     if len(depths := {store.n_layers for store in corpora[0].stores.values()}) > 1:
         counts = " and ".join(map(str, sorted(depths)))
         notes.append(
-            f"the checkpoints have {counts} layers: by layer, layer k of one stands beside layer k of the other, as "
-            "far as both go; `grid` has every two"
+            f"the checkpoints have {counts} layers: layer k of one is set beside layer k of the other, as far as "
+            "both go; `grid` has all pairs of layers"
         )
     for corpus in corpora:
         notes += [*corpus.examples.notes, *left_out_notes(corpus.stores)]
@@ -293,8 +293,8 @@ def _settling() -> Figure:
     return Figure(
         "lines", "by_words", key="by_words", x="n", y="value", low="low", high="high", color="layer", facet="panel",
         log_x=True, title="As more words are taken",
-        caption="The same measure from parts of the sample, each holding the one before. Where a line is flat, more "
-        "words would change nothing. Plain CKA of few words is too high, and the Procrustes distance too low: with "
-        f"as few as dimensions, any two spaces look alike. {_BAND}",
+        caption="The same measure from parts of the sample, each holding the one before. Where a line is flat, "
+        "more words would change nothing. Plain CKA of few words is too high, and the Procrustes distance too low: "
+        f"with no more words than dimensions, any two spaces look alike. {_BAND}",
         labels=_LABELS,
     )  # fmt: skip

@@ -179,9 +179,9 @@ def _figures(share: float) -> list[Figure]:
         Figure(
             "lines", "curve", x="recall", y="precision", color="detector", key="curve",
             title="How exchanged labels are found",
-            caption="Some labels were exchanged on purpose. From the row whose label is doubted most to the one that "
-            "is doubted least: the share of these that has been found, and the share of exchanged labels among the "
-            "rows so far. The dashed rule is their share among all rows.",
+            caption="Some labels were exchanged on purpose. Going from the row whose label is doubted most to the "
+            "one doubted least: the share of these that has been found so far, and the share of exchanged labels "
+            "among the rows so far. The dashed rule is their share among all rows.",
             labels={"recall": "share of exchanged labels found", "precision": "share of rows that are exchanged",
                     "detector": "doubted by"},
             rules={"all rows": share},

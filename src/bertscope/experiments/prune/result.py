@@ -120,8 +120,8 @@ def _misses(above: Number) -> list[str]:
     """What must be said of a mask that passes on validation and misses the same bar on test."""
     if above.value >= 0:
         return []
-    return [f"the mask passes on the validation set and misses the same share on the test set: it is {above} of "
-            f"{above.unit} above what must be reached there, {_how_surely(above)}"]  # fmt: skip
+    return [f"the mask passes on the validation set and misses the same share on the test set: its {above.unit} "
+            f"minus what must be reached there is {above}, {_how_surely(above)}"]  # fmt: skip
 
 
 def _how_surely(above: Number) -> str:
@@ -188,10 +188,10 @@ def weight_table(encoder: Encoder, masks: Mapping[str, np.ndarray]) -> dict[str,
 def _trajectory(task: Task, bar: float, config: PruneConfig) -> Figure:
     return Figure(
         "points", "steps", x="left", y="score", color="outcome", title="The score while parts go",
-        caption=f"The validation set's {task.metric} after each step, against the share of the blocks' "
-        f"weights that is left. {_ROUNDS if config.method == 's' else ''}The upper rule is {_rule(config)}; "
-        f"{STOPS[config.stop]} is kept. What comes after it "
-        "was scored to say where other rows of the validation set would have stopped. Nothing is trained in between.",
+        caption=f"The validation set's {task.metric} after each step, against the share of the blocks' weights that "
+        f"is left. {_ROUNDS if config.method == 's' else ''}The upper rule is {_rule(config)}; {STOPS[config.stop]} "
+        "is kept. Later steps were scored to tell where other rows of the validation set would have stopped. "
+        "Nothing is trained in between.",
         labels={"left": "share of weights left", "score": task.metric, "outcome": ""},
         rules={"must be reached": bar, "constant answer": task.chance(task.validation)}, key="trajectory",
     )  # fmt: skip

@@ -94,7 +94,7 @@ class Classifier(ModelOutput):
         read = text_windows(self.encoder.tokenizer, examples, self.encoder.max_length, self.windows)
         several = int((np.bincount(read.example) > 1).sum())
         note = f"{several} test texts are longer than {self.encoder.max_length} tokens and read in windows"
-        return (f"{note}, {self.windows} at most: what is said of these is averaged",) if several else ()
+        return (f"{note}, {self.windows} at most: their answers are averaged over the windows",) if several else ()
 
     def run(self, batch: RowBatch) -> Tensor:
         """The mean over an example's windows, where it has several."""
