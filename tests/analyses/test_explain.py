@@ -141,7 +141,7 @@ def test_a_sample_is_drawn_by_ids(toy_model, toy_task):
 
 def test_words_that_arent_read_are_said(tiny):
     result = bertscope.explain(tiny, ["good " * 100, "bad"], method="gradient")
-    assert any("words of 1 texts aren't read" in note for note in result.notes)
+    assert any("words of 1 text not read" in note for note in result.notes)
     assert len(result.tables["words"]) == 62 + 1
 
 

@@ -59,8 +59,7 @@ def test_how_many_lost_their_end_is_said(tiny):
     assert tiny.predict(task_of().test, task_of().output).truncated == 2  # without windows
     notes = task_of(3).asked_of(tiny).notes
     note = (
-        "2 test texts are longer than 64 tokens and read in windows, 3 at most: their answers are averaged over the "
-        "windows"
+        "2 test texts are longer than 64 tokens and read in windows, 3 at most: answers are averaged over the windows"
     )
     assert notes == (note,)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bertscope.core.statement import too_long
+
 if TYPE_CHECKING:
     from bertscope.data.scored import Scores
     from bertscope.data.task import Task
@@ -20,5 +22,5 @@ def cautions(model: Encoder, task: Task, score: Scores, truncated: int, split: s
     if task.may_have_been_seen_by(model):
         notes.append(f"the model was fine-tuned on another split or other data: it may have seen some {split} rows")
     if truncated:
-        notes.append(f"{truncated} {split} texts are longer than {model.max_length} tokens and were cut")
+        notes.append(too_long(truncated, f"{split} text", f"{model.max_length} tokens"))
     return notes

@@ -21,6 +21,7 @@ from bertscope.core.intervals import bootstrap_interval
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.statement import number_of
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -155,10 +156,11 @@ def _notes(model: Encoder, examples: Examples, some: Examples, found: Attributio
     if len(some) < len(examples):
         notes.append(f"{len(some):,} of {len(examples):,} texts are explained, chosen by a hash of their ids")
     if silent := len(some) - len(np.unique(found.targets.example)):
-        notes.append(f"{silent:,} texts have no word, or nothing is predicted of them, and are left out")
+        without = number_of(silent, "text is", "texts are")
+        notes.append(f"{without} left out: no word, or nothing that is predicted")
     if cut := int((found.unread > 0).sum()):
-        words = int(found.unread.sum())
-        notes.append(f"{words:,} words of {cut:,} texts aren't read by {model.name}, and have no attribution")
+        words = number_of(int(found.unread.sum()), "word", "words")
+        notes.append(f"{words} of {number_of(cut, 'text', 'texts')} not read by {model.name}: no attribution")
     if missed := int(found.missed.sum()):
         most = int(found.nodes.max())
         notes.append(
@@ -217,7 +219,8 @@ def _notes_on(lost: Faithfulness, found: Attributions, asked: ModelOutput) -> li
     shares = ", ".join(map(str, PERCENT))
     notes = [f"faithfulness: {shares}% of the words, {RANDOM} random orders shared by all methods; passes: {passes}"]
     if left := len(found) - len(lost.example):
-        notes.append(f"{left:,} predictions have no word that could be taken away, and say nothing of faithfulness")
+        without = number_of(left, "prediction has", "predictions have")
+        notes.append(f"{without} no word that could be taken away: nothing is said of their faithfulness")
     if not asked.words_can_go:
         notes.append("words are only masked: if they were deleted, what is explained would stand elsewhere")
     if asked.output is None:

@@ -15,7 +15,7 @@ from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.reliability import ENOUGH
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, counted, percent, sure
+from bertscope.core.statement import Statement, counted, number_of, percent, sure
 
 if TYPE_CHECKING:
     from bertscope.data.minimal import MinimalPairs
@@ -139,8 +139,8 @@ def _notes(
         notes.append("left out, since they carry all of it by construction: the embeddings at the tokens that differ")
     if "certain" not in patches and patches["share"].notna().any():
         notes.append(
-            f"only {tested} pairs have an unrelated pair of the same answers and length: too few for a test; give "
-            "more"
+            f"only {number_of(tested, 'pair has', 'pairs have')} an unrelated pair of the same answers and length: "
+            "too few for a test; give more"
         )
     notes += [
         f"{config.permutations} permutations are too few for any of {rows['p'].notna().sum()} activations to be "

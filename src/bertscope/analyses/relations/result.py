@@ -26,7 +26,7 @@ from bertscope.core.intervals import drawn_number
 from bertscope.core.null_panel import panel
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, percent, sure
+from bertscope.core.statement import Statement, number_of, percent, sure
 from bertscope.core.units import Unit
 from bertscope.core.words import model_names
 
@@ -167,7 +167,7 @@ def _too_few(best: pd.DataFrame, frames: pd.DataFrame | None, config: RelationsC
             f"too rare to be tested (under {config.least} pairs to score): {', '.join(map(_called, untested))}"
         )
     if frames is not None and (n := int(frames["n"].max())) < _FEW:
-        notes.append(f"frames: a low-powered sample of {n} sentences; the paper has 473")
+        notes.append(f"frames: a low-powered sample of {number_of(n, 'sentence', 'sentences')}; the paper has 473")
     return notes
 
 

@@ -16,7 +16,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.model_record import by_key, records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, in_points, p_told, points, sure
+from bertscope.core.statement import Statement, in_points, number_of, p_told, points, sure
 from bertscope.core.words import model_names
 from bertscope.data.answers_in_words import gold_in_words, predicted_in_words
 
@@ -144,7 +144,8 @@ def _notes(found: Compared, scores: Sequence[Scores]) -> list[str]:
         if model.tuned_on not in (None, task.fingerprint):
             told.append(f"{name} was fine-tuned on another split or other data: it may have seen some test rows")
         if cut:
-            told.append(f"{cut} test texts are longer than the {model.max_length} tokens that {name} reads")
+            long = number_of(cut, "test text is", "test texts are")
+            told.append(f"{long} longer than the {model.max_length} tokens that {name} reads")
     if all(model.record.is_one_training for model in found.models) and not found.forms:
         told.append("each model is one training: another seed of either may fix and break other rows")
     if pair.losses is None:

@@ -17,7 +17,7 @@ from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.ranking import told as told_by
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, percent, sure
+from bertscope.core.statement import Statement, percent, sure, too_long
 from bertscope.core.units import Unit, columns
 from bertscope.experiments.changed_answers import changed_lines, changed_numbers, fixed_and_broken
 from bertscope.experiments.prune.question import PruneConfig, prune
@@ -162,7 +162,7 @@ def _rule(config: PruneConfig) -> str:
 def _warnings(encoder: Encoder, task: Task, truncated: int, bar: float, config: PruneConfig) -> list[str]:
     notes = []
     if truncated:
-        notes.append(f"{truncated} validation texts are longer than {encoder.max_length} tokens and were cut")
+        notes.append(too_long(truncated, "validation text", f"{encoder.max_length} tokens"))
     if config.rule == "paper" and bar <= task.chance(task.validation):
         notes.append(f"a constant answer passes this rule: {bar:.3f} is not above chance")
     return notes
