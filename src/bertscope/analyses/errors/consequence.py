@@ -49,7 +49,8 @@ def _slices(result: Result) -> list[Consequence]:
     others = [*worse.drop(most.name).sort_values("difference").to_dict("records")]
     named = [f"{_called(one['kind'], one['slice'])} ({in_100(one['inside'])})" for one in others[:_NAMED]]
     named += [f"{len(others) - _NAMED} more"] * (len(others) > _NAMED)
-    also = f" It also fails more on {', '.join(named)}." if named else ""
+    listed = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    also = f" It also fails more on {listed}." if named else ""
     text = (
         f"It fails{' most' * bool(others)} on {_called(most['kind'], most['slice'])}: "
         f"{in_100(most['inside'])} right, against {in_100(most['outside'])} on other texts.{also}"

@@ -158,8 +158,8 @@ def _seen(model: Encoder, task: Task) -> str:
     if model.tuned_on == task.fingerprint:
         return f"{told}: the model was trained on neither"
     if model.tuned_on is None:
-        return f"{told}; nobody recorded what the model was trained on: it may have seen them, and doubts less then"
-    return f"{told}; the model was trained on other data: it may have seen some of them, and doubts less then"
+        return f"{told}; nobody recorded what the model was trained on: it may have seen them, and then doubts fewer"
+    return f"{told}; the model was trained on other data: it may have seen some of them, and then doubts fewer"
 
 
 def _figures(task: Task, found: Found, tables: Mapping[str, pd.DataFrame]) -> list[Figure]:

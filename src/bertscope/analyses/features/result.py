@@ -48,7 +48,7 @@ def features_result(
     having = tables["layers"].drop_duplicates("feature").set_index("feature")["n"].astype(int)
     called = features.words["feature"]
     rare = [f"{called.get(key, key)} ({n})" for key, n in having.items() if n < min(_FEW, passed.examples)]
-    few = [f"few of the {passed.examples} texts have: {', '.join(rare)}"] if rare else []
+    few = [f"few of the {passed.examples} texts have such words: {', '.join(rare)}"] if rare else []
     return features.result(
         tables=tables,
         headline=_headline({key: mostly_special(reader, which) for which, key in enumerate(models)}, passed.examples),

@@ -254,8 +254,8 @@ def _moving(sizes: list[int]) -> str:
     """What can't be set beside the same of another number of words."""
     counts, which = " and ".join(f"{n:,}" for n in dict.fromkeys(sizes)), " and ".join(_WORDS[one] for one in _MOVE)
     if len(set(sizes)) > 1:
-        return f"{which} move with the number of words, and the corpora have {counts}: they don't compare"
-    return f"{which} are of {counts} words and move with that number: compare them with others of as many"
+        return f"{which} move with the number of words, and the corpora have {counts}: they can't be compared"
+    return f"{which} are of {counts} words and move with that number: compare them only with others of as many"
 
 
 def _figures(tables: dict[str, pd.DataFrame], checkpoints: list[str], pairs: str) -> list[Figure]:
