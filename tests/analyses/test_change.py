@@ -245,7 +245,7 @@ def test_the_sentence_tells_where_it_changed(tiny, texts):
     told = change.sentence(result)
     assert told.sentence == (
         f"Fine-tuning changed the attention of layers 3 and {second} most; the last two layers hold 100% of the "
-        "change, 67% if all changed alike."
+        "change; had all changed alike, 67%."
     )
     assert told.main == result["last_two_share"].value and change.compared
     result.subject["attention"] = "norm-weighted"

@@ -60,7 +60,7 @@ def test_a_leak_between_splits_is_found_and_the_score_without_it_is_told(model, 
     rest = np.flatnonzero(~seen_in_training(leaking))
     alone = leaking.score(model.predict(leaking.test.take(rest)), leaking.test.take(rest))
     assert result["score_unseen"].value == pytest.approx(alone.value)
-    assert any("are in the training data, too" in text for text in works(result))
+    assert any("the training data also holds" in text for text in works(result))
     assert not any("training data" in text for text in works(check(model, planted, QUICK)))
 
 
@@ -83,11 +83,11 @@ def test_random_weights_and_exchanged_labels_are_not_said_to_work(model, planted
 
 def test_a_model_is_said_to_work_only_beyond_what_words_alone_give(model, planted, tiny, many):
     """The planted label is told by one word; what random weights say isn't."""
-    assert works(check(model, planted, QUICK))[0].startswith("Whether it is of use is open: all right")
+    assert works(check(model, planted, QUICK))[0].startswith("Whether it is of use is open: all answers right")
     own = task_of(many, tiny)
     own = replace(own, train=own.train.take(range(20)), test=own.test.take(range(20, 60)))
     result = check(tiny, own, QUICK)
-    assert result["score"].value == 1 and works(result)[0].startswith("It works: all right")
+    assert result["score"].value == 1 and works(result)[0].startswith("It works: all answers right")
 
 
 def test_pieces_are_counted_as_the_tokenizer_cuts(model):

@@ -40,9 +40,9 @@ def test_each_number_is_a_line_with_its_onset():
     assert found["final_change"].value == pytest.approx(0.4)
     assert found.subject == {"task": "reviews", "question": "errors", "checkpoints": "4"}
     assert list(found.models) == ["model3"] and found.tables["checkpoints"]["model"][0] == "model0"
-    assert "score got to where it ended, between steps 10 and 20" in course.sentence(found).sentence
+    assert "score reached its final level, between steps 10 and 20" in course.sentence(found).sentence
     (follows,) = course.consequences(found)
-    assert "was done between steps 10 and 20 of 30" in follows.text and not follows.is_open
+    assert "it did between steps 10 and 20 of 30" in follows.text and not follows.is_open
 
 
 def test_what_only_some_answers_note_is_said_with_their_steps():
@@ -55,7 +55,7 @@ def test_what_got_there_at_one_step_has_no_first_and_last():
     values = [0.5, 0.5, 0.9]
     moved = [answer(at, number("score", value), number("loss", 1 - value)) for at, value in enumerate(values)]
     said = course.sentence(course(moved)).sentence
-    assert said.endswith("; all of them got to where they ended between steps 10 and 20.")
+    assert said.endswith("; all of them reached their final level between steps 10 and 20.")
 
 
 def test_without_draws_or_with_other_examples_there_is_a_line_and_no_onset():

@@ -43,7 +43,7 @@ def test_means_and_changes_are_those_of_the_trainings():
     assert found.subject["trainings"] == "3" and found.subject["question"] == "errors"
     assert "of 3 trainings, 1 of 1 numbers of errors changed for certain" in courses.sentence(found).sentence
     (follows,) = courses.consequences(found)
-    assert "moves score up whichever the seed" in follows.text and not follows.is_open
+    assert "moves score up whatever the seed" in follows.text and not follows.is_open
 
 
 def test_what_trainings_dont_share_is_open():

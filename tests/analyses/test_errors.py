@@ -177,7 +177,7 @@ def test_few_training_rows_and_few_rows_are_said(model, slipping) -> None:
     assert len(result.tables["rows"]) == 40 and set(result.tables["neighbours"]["row"]) == set(slipping.test.ids[:40])
     assert result.tables["neighbours"]["other"].nunique() <= 50
     assert any("50 of 300 training rows" in note for note in result.notes)
-    assert any("of 300 test rows the first 40 are listed" in note for note in result.notes)
+    assert any("the first 40 of 300 test rows are listed" in note for note in result.notes)
     assert set(result.tables["row_slices"]["row"]) <= set(slipping.test.ids[:40])
     assert result.tables["confusion"]["n"].sum() == 300
     assert "neighbours" not in errors(model, slipping, replace(QUICK, neighbours=0)).tables

@@ -133,7 +133,7 @@ def test_what_has_no_probability_has_none_and_what_is_not_known_isnt_said(toy_mo
 def test_a_sample_is_drawn_by_ids(toy_model, toy_task):
     result = bertscope.explain(toy_model, toy_task, sample=7, method="gradient")
     assert result.tables["targets"]["row"].nunique() == 7
-    assert "7 of 128 texts are explained, by a hash of their ids" in result.notes
+    assert "7 of 128 texts are explained, chosen by a hash of their ids" in result.notes
     assert result["texts"].value == 7
     other = bertscope.explain(toy_model, toy_task, sample=7, method="gradient", seed=1)
     assert set(other.tables["targets"]["row"]) != set(result.tables["targets"]["row"])
@@ -141,7 +141,7 @@ def test_a_sample_is_drawn_by_ids(toy_model, toy_task):
 
 def test_words_that_arent_read_are_said(tiny):
     result = bertscope.explain(tiny, ["good " * 100, "bad"], method="gradient")
-    assert any("words of 1 texts aren't read" in note for note in result.notes)
+    assert any("words of 1 text not read" in note for note in result.notes)
     assert len(result.tables["words"]) == 62 + 1
 
 
@@ -151,7 +151,7 @@ def test_texts_that_dont_add_up_are_counted(tiny, texts, monkeypatch):
     monkeypatch.setattr("bertscope.models.attribution._OF_SPREAD", 0.0)
     result = bertscope.explain(tiny, texts.take([0, 1]), nodes=512)  # rounding remains
     assert result["missed_share"].value == 1
-    assert "the words of 2 of 2 predictions don't add up with 512 points" in result.notes
+    assert "the words of 2 of 2 predictions don't add up to the whole with 512 points" in result.notes
 
 
 def test_given_text_leaves_names_alone(tmp_path, monkeypatch):

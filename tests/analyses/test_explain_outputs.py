@@ -47,7 +47,7 @@ def test_tags_outside_are_left_out_unless_they_are_asked_for(planted):
         texts = ["good old house", "bad old house"]
         found = bertscope.explain(model, texts)
         assert found.tables["targets"]["of"].tolist() == [f"B-good of {word}" for word in texts[0].split()]
-        assert any("1 texts have no word, or nothing that is predicted" in note for note in found.notes)
+        assert any("1 text is left out: no word, or nothing that is predicted" in note for note in found.notes)
         every = bertscope.explain(model, texts, words="all").tables["targets"]
         assert every["of"].tolist()[3:] == [f"O of {word}" for word in texts[1].split()]
         with pytest.raises(UserError, match="no text has both a word and a prediction"):

@@ -211,7 +211,7 @@ def test_it_is_told_in_a_sentence_and_the_models_are_left_alone(toy, found):
     assert said.sentence == (
         "It takes layers 2 to 4 to carry half of what was learnt: with tuned weights there alone, the base is 100% "
         "of the way to the tuned model, by the loss. Of single layers, layer 2 is missed most: without what it "
-        "learnt 100% is lost."
+        "learnt, 100% is lost."
     )
 
 

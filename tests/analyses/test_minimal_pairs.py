@@ -193,7 +193,7 @@ def test_too_few_texts_for_a_map_are_said(wordwise):
 def test_pairs_longer_than_the_model_are_left_out_and_counted(wordwise):
     long = pairs_of(("the house", "old house", "x"), ("the " * 70, "road " * 70, "x"))
     found = minimal_pairs(wordwise, long)
-    assert found["accuracy"].n == 1 and "1 pairs are longer than the models read, and are left out" in found.notes
+    assert found["accuracy"].n == 1 and "1 pair is longer than the models read and was left out" in found.notes
     with pytest.raises(
         UserError, match="every pair of mine is longer than 64 tokens, which is all that is read of it"
     ):

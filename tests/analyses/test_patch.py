@@ -120,7 +120,7 @@ def test_every_family_is_there_with_what_belongs_to_it(found):
         "layer_denoise", "layer_noise", "head_denoise", "head_noise", "methods_denoise", "pair_1", "pair_3",
     }  # fmt: skip
     sentence = patch.sentence(found)
-    assert "carries most of the 16 heads that were patched" in sentence.sentence and "[CLS]" in sentence.sentence
+    assert "carries the most of the 16 heads that were patched" in sentence.sentence and "[CLS]" in sentence.sentence
 
 
 def test_word_by_word_the_embeddings_of_the_changed_word_are_all_of_it(found):

@@ -208,8 +208,8 @@ def test_numbers_are_what_the_tables_say(found):
     assert told.main == found.numbers(key="settle_most", reading="shortcut")[0].value
     assert told.sentence == (
         "90% of the texts have their final prediction from layer 1 on through a linear shortcut, and from layer 1 on "
-        "read plainly (through one to permuted states: layer 4); from layer 1 on the score has 90% of the final "
-        "one's lead over chance."
+        "when read plainly (through a shortcut to permuted states: layer 4); from layer 1 on, the score has 90% of "
+        "its final lead over chance."
     )
     assert str(found.numbers(key="settle_most", reading="permuted")[0]) == "4 [4, 4]"
 
@@ -263,7 +263,7 @@ def test_without_training_texts_layers_are_read_plainly(toy):
     for lacking in (replace(made, train=made.train.take([])), replace(made, validation=made.validation.take([]))):
         result = readout(encoder, lacking, **QUICK)
         assert set(result.tables["layers"]["reading"]) == {"plain"}
-        assert any("layers are read plainly alone" in note for note in result.notes)
+        assert any("layers are only read plainly" in note for note in result.notes)
         assert "read plainly" not in readout.sentence(result).sentence
         assert "settle_shortcut" not in result.tables["rows"]
     asked = readout(encoder, made, fit=0, **QUICK)

@@ -159,7 +159,7 @@ def test_rare_relations_are_listed_and_not_tested(pocket, tmp_path):
     best = result.tables["best"]
     assert len(best) == 2 * len(collect_pairs(BOTH, one_piece(BOTH)).names) and best["p"].isna().all()
     assert "too rare to be tested (under 20 pairs to score)" in result.notes[0]
-    assert result.notes[1] == "frames: a low-powered sample of 1 sentences; the paper has 473"
+    assert result.notes[1] == "frames: a low-powered sample of 1 sentence; the paper has 473"
     assert Result.load(result.save(tmp_path / "result")).equals(result)
 
 

@@ -203,7 +203,7 @@ def test_the_best_head_and_offset_are_chosen_on_one_half_and_scored_on_the_other
     told = relations.sentence(result)
     assert told.main == result["beating_offset"].value / len(tested) and relations.compared
     assert told.sentence.startswith(
-        f"In {result['beating_offset'].value:.0f} of {len(tested)} relations the best head finds"
+        f"In {result['beating_offset'].value:.0f} of {len(tested)} relations, the best head finds"
     )
     assert {number.key for number in result.headline} == {
         key for key in relations.numbers if not key.endswith("_random")

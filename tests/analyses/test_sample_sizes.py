@@ -38,7 +38,7 @@ def test_what_moves_with_the_number_of_words_is_not_compared_between_two(tiny):
     config, less = SimilarityConfig(grid=False, words=200), read_examples("demo/sentiment", limit=10)
     result = similarity([tiny, other], corpus, config, against=less)
     assert set(result.tables["corpora"]["measure"]) == {"rsa", "debiased_cka", PLAIN}
-    assert any("the corpora have 200 and" in note and "don't compare" in note for note in result.notes)
+    assert any("the corpora have 200 and" in note and "can't be compared" in note for note in result.notes)
     alike = similarity([tiny, other], corpus, replace(config, words=50), against=less)
     assert "procrustes" in set(alike.tables["corpora"]["measure"])
     assert any("are of 50 words and move with that number" in note for note in alike.notes)

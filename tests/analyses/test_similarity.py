@@ -277,7 +277,7 @@ def test_a_fine_tuned_checkpoint_is_told_beside_what_it_was(tiny, other, corpus)
     number = result["rsa_last_layer"]
     told = similarity.sentence(result)
     assert told.sentence == (
-        "Layer 3 moved farthest in fine-tuning; the last layer's RSA with what it was is "
+        "Layer 3 moved farthest in fine-tuning; the last layer's RSA with what it was before is "
         f"{number.value:.3f} ({number.low:.3f} to {number.high:.3f})."
     )
     assert told.main == number.value

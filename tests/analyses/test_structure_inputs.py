@@ -42,7 +42,7 @@ def test_sentences_without_all_their_vectors_are_left_out():
     starts[8:] -= 1  # sentence 7 lacks its last word
     lacking = replace(store, starts=starts, array=np.delete(store.array, store.starts[8] - 1, axis=0))
     result = structure(lacking, examples, replace(QUICK, epochs=2, sentences=0))
-    assert "1 sentences of planted are left out: too long, or a word without tokens" in result.notes
+    assert "1 sentence of planted is left out: too long, or a word without tokens" in result.notes
 
 
 def test_the_split_is_by_text_and_no_sentence_is_in_two_parts():

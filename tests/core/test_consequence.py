@@ -34,7 +34,7 @@ def test_a_weight_out_of_bounds_is_refused():
 def test_changes_and_scores_in_words():
     assert lost(Estimate(0.05, 0.02, 0.08)).startswith("adds 5.0 points")
     assert lost(Estimate(-0.05)) == "changes the score by −5.0 points"
-    assert how_good(1.0, "accuracy") == "all right" and how_good(0.5, "matthews") == "a Matthews of .50"
+    assert how_good(1.0, "accuracy") == "all answers right" and how_good(0.5, "matthews") == "a Matthews of .50"
 
 
 def test_small_pictures_of_tables():

@@ -168,7 +168,7 @@ def test_quotes_that_a_tsv_file_would_not_have_are_noted(tmp_path):
     path = tmp_path / "r.tsv"
     for quoted, notes in (('"a ""good"" text"', 1), ('"a good" text', 0)):
         path.write_text(GOOD.replace(",", "\t").replace("some text 4\t", f"{quoted}\t"))
-        found = [note for note in read_task(path).notes if note.startswith("1 texts have quotes as .csv has them")]
+        found = [note for note in read_task(path).notes if note.startswith("1 text has quotes as in .csv")]
         assert len(found) == notes
 
 

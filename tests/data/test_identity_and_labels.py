@@ -61,7 +61,7 @@ def test_what_weakens_a_result_is_said(tiny, task):
     for said in (
         "not clearly above chance",
         "fine-tuned on another split",
-        "1 test texts are longer",
+        "1 test text is longer",
         "99 permutations",
     ):
         assert said in notes

@@ -57,7 +57,7 @@ def test_the_unigram_model_is_counted_by_hand():
         f"{bits:.2f} bits ({bits * np.log(2):.3f} nats) a piece",
     )
     unread = marked([5], [])
-    assert OUTPUT.notes_on(train, unread)[1] == "1 test texts have no masked word that the model reads"
+    assert OUTPUT.notes_on(train, unread)[1] == "1 test text has no masked word that the model reads"
 
 
 def test_texts_alone_are_tasks_of_masked_words(tmp_path):

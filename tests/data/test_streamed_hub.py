@@ -35,7 +35,7 @@ def texts(tmp_path, monkeypatch):
 def test_windows_are_the_rows_in_their_order(texts):
     corpus = open_streamed(NAME)
     division = corpus.divide(500)
-    assert (division.texts, division.name, division.notes) == (len(texts), "owner/texts", ("1 blank rows skipped",))
+    assert (division.texts, division.name, division.notes) == (len(texts), "owner/texts", ("1 blank row skipped",))
     assert {*division.places[:, 0].tolist()} == {0, 1, 2}, "each file is entered by itself"
     assert corpus.whole(division, range(5)).text == tuple(texts)
     for window in range(5):

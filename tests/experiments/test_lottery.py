@@ -85,7 +85,7 @@ def test_the_whole_of_it(tmp_path, step):
         mine = prunings[prunings["method"] == number.of["method"]]
         assert (number.value, number.n) == ((mine["above_bar"] < 0).sum(), 2)
         assert mine["left"].mean() == pytest.approx(arms.loc[(number.of["method"], "good", "retrained"), "left"])
-    assert (prunings["left_low"] <= prunings["left"]).all() and "on the test set, not trained again" in told.sentence
+    assert (prunings["left_low"] <= prunings["left"]).all() and "Not trained again, " in told.sentence
     assert "heads and MLPs" in set(result.in_words().tables["steps"]["phase"])
     assert told.main == arms.loc[("s", "good", "retrained"), "left"] and "(2 seeds, s-pruning)" in told.sentence
 

@@ -171,7 +171,7 @@ def test_from_end_to_end_with_planted_speeds_and_scores(
     assert (tmp_path / "small" / "whole-int8" / "model-int8.onnx").exists() == (wanted == INT8)
     assert load(tmp_path / "small").n_layers == shrunk.encoder.n_layers  # what was asked for is there all the same
     (sentence,) = consequences_of(result)
-    assert sentence.text.endswith(said) and "Stored in 8 bits and run by ONNX Runtime it is" in sentence.text
+    assert sentence.text.endswith(said) and "Stored in 8 bits and run by ONNX Runtime, it is" in sentence.text
     speeds = result.tables["times"].query("texts == 32").set_index("arm")["faster"]
     alone = (
         f"the whole model {speeds['whole_onnx']:.2f} times as fast, and the cut one {speeds['cut_onnx']:.2f} times"
@@ -191,11 +191,11 @@ def test_the_price_is_said_of_each_form(toy_model, toy_task, planted_int8, tmp_p
     result = shrink(toy_model, toy_task, replace(TWICE, target="90%")).result
     (sentence,) = consequences_of(result)
     alone, cut, both = sentence.text.split("; ")
-    assert alone.endswith("at 25% of its size, for no loss")  # by what is planted
-    assert cut.startswith("cut to ") and "% of its inner weights and not trained again it is " in cut
-    assert both.startswith("with both it is ")
+    assert alone.endswith("at 25% of its size and loses nothing")  # by what is planted
+    assert cut.startswith("cut to ") and "% of its inner weights and not trained again, it is " in cut
+    assert both.startswith("with both, it is ")
     broken = result.numbers(key="change", arm=BOTH)[0]
-    assert f"for {-100 * broken.value:.1f} points ({-100 * broken.high:.1f} to {-100 * broken.low:.1f})" in both
+    assert f"loses {-100 * broken.value:.1f} points ({-100 * broken.high:.1f} to {-100 * broken.low:.1f})" in both
     assert not sentence.is_open and sentence.command == "bertscope shrink {model} --on {data} --out smaller"
     step = Step("shrink", shrink.version, {}, {"model": Root("model", "m", "1"), "task": Root("task", "t.csv", "2")})
     assert what_to_try(result, step, tmp_path) == ""  # nothing went wrong, and what was made isn't cut once more

@@ -114,7 +114,7 @@ def test_without_retraining_it_is_the_fine_tuned_model_cut(tmp_path, tiny, rows)
                 arm = str(Layers.last(removed, 3)) or "whole"
                 assert table[arm, form, seed] == task.score(left.predict(task.test).logits).value
             place += 1
-    assert any("answers one label" in note for note in store.result(step).notes)
+    assert any("always answers the same label" in note for note in store.result(step).notes)
 
 
 def test_each_change_is_averaged_over_the_others(tmp_path, tiny, rows):

@@ -58,7 +58,9 @@ def test_how_many_lost_their_end_is_said(tiny):
     assert tiny.predict(task_of(99).test, task_of(99).output).truncated == 0
     assert tiny.predict(task_of().test, task_of().output).truncated == 2  # without windows
     notes = task_of(3).asked_of(tiny).notes
-    note = "2 test texts are longer than 64 tokens and read in windows, 3 at most: what is said of these is averaged"
+    note = (
+        "2 test texts are longer than 64 tokens and read in windows, 3 at most: answers are averaged over the windows"
+    )
     assert notes == (note,)
 
 

@@ -163,7 +163,7 @@ def test_what_lies_beyond_the_models_reach_counts_for_nothing_and_is_said(_pocke
         if masked_words(tail)[1].tolist() == [1]:
             break
     asked = Task("own", "masked", (), tail, tail, tail, "accuracy").asked_of(encoder)
-    assert "1 test texts have no masked word that the model reads" in asked.notes
+    assert "1 test text has no masked word that the model reads" in asked.notes
     judged = judge_without(encoder, asked.output, asked.test, [[], [Unit.parse("head:1.1")]])
     assert judged.losses[:, 1].tolist() == [0, 0] and judged.divergence[:, 1].tolist() == [0, 0]
     assert judged.moments[:, 1].tolist() == [[0, 0], [0, 0]]

@@ -41,8 +41,12 @@ def test_a_failing_class_and_what_is_needed_are_said_and_nothing_else():
     told = said(errors(failing="negative"), ablate("head", (2, 3)))
     assert set(told) == {"works", "fails", "needs"}
     assert told["works"].startswith("It works: 90 of 100 right")
-    assert "texts labelled negative: 60 of 100 right, where other texts have 90 of 100" in told["fails"]
-    assert "look at each other) it is found to need 2, head 1.3 most, 15.0 points" in told["needs"]
+    assert "texts labelled negative: 60 of 100 right, against 90 of 100 on other texts" in told["fails"]
+    assert (
+        "It needs 2 of its 4 attention heads (the parts that let words look at each other). Head 1.3 matters most: "
+        "without it the score falls by 15.0 points. Switching off any one of the other 2 does no harm"
+        in told["needs"]
+    )
 
 
 def test_groups_that_fail_worse_but_are_rarer_are_named_too():
@@ -52,7 +56,7 @@ def test_groups_that_fail_worse_but_are_rarer_are_named_too():
     failing.result.tables["slices"] = rare.reset_index(drop=True)
     told = said(failing)["fails"]
     assert told.startswith("It fails most on texts labelled negative: 60 of 100 right")
-    assert told.endswith("So it does on texts with “but” (20 of 100).")
+    assert told.endswith("It also fails more on texts with “but” (20 of 100).")
 
 
 def test_a_sentence_offers_no_command_that_was_given_already():
@@ -83,7 +87,7 @@ def test_a_useless_layer_is_said_to_be_open_where_nothing_else_is_certain():
     told = said(ablate("layer", ()))
     assert set(told) == {"needs"} and "is open" in told["needs"]
     told = said(ablate("layer", ()), ablate("head", (1,)))
-    assert "look at each other) it is found to need 1" in told["needs"]  # what is certain comes first
+    assert "It needs 1 of its 4 attention heads (the parts" in told["needs"]  # what is certain comes first
 
 
 def test_of_a_model_at_chance_nothing_is_said_in_points_of_its_score():
@@ -97,7 +101,7 @@ def test_of_a_model_at_chance_nothing_is_said_of_what_it_learnt():
     rows = [{"kind": "layer", "direction": "needed", "layer": at, "share": 0.1 * at, "certain": at == 2, "unit": at}
             for at in (1, 2)]  # fmt: skip
     grafted = finding("graft", {"grafts": pd.DataFrame(rows)}, [])
-    assert said(errors(), grafted)["changed"].startswith("What it learnt lives in 1 of its 2 layers")
+    assert said(errors(), grafted)["changed"].startswith("What it learnt is certain to live in 1 of its 2 layers")
     assert set(said(errors(0.51), grafted)) == {"works"}
 
 
@@ -109,11 +113,12 @@ def test_a_temperature_is_a_remedy_only_where_it_turns_the_right_way():
         more = replace(found.result, headline=[*found.result.headline, *numbers])
         return said(replace(found, result=more))["fails"]
 
-    assert told(0.2, 1.5).endswith("20.0 points more sure than it is right. To mend that, divide its raw scores "
-                                   "(logits) by 1.50.")  # fmt: skip
+    assert told(0.2, 1.5).endswith("20.0 points higher than its share of right answers. To mend that, divide its "
+                                   "raw scores (logits) by 1.50.")  # fmt: skip
     assert told(-0.2, 0.5).endswith("(logits) by 0.50.")
     # Validation says otherwise than test: what fits the one would make the other worse.
-    assert told(0.2, 0.8).endswith("more sure than it is right.") and told(-0.2, 1.1).endswith("than it is right.")
+    assert told(0.2, 0.8).endswith("points higher than its share of right answers.")
+    assert told(-0.2, 1.1).endswith("points lower than its share of right answers.")
 
 
 def test_random_weights_claim_nothing_certain():
@@ -129,7 +134,7 @@ def test_control_trainings_and_arms_say_nothing_of_the_model():
     shorter = tuned("s", removed="12")
     others = control, arm, errors(0.5, model=shorter), ablate("head", (4,), shorter)
     told = said(errors(), ablate("head", (2,)), errors(0.9, seed=1), *others)
-    assert told["works"].startswith("It works") and "head 1.2 most" in told["needs"]
+    assert told["works"].startswith("It works") and "Head 1.2 matters most" in told["needs"]
     assert "failed" not in " ".join(told.values())
 
 

@@ -92,7 +92,7 @@ def test_slides_are_16_to_9_under_their_sentence(command, store, tmp_path):
     assert (whole.get("width"), whole.get("height")) == (str(WIDTH), str(HEIGHT)) and WIDTH * 9 == HEIGHT * 16
     words = " ".join(part.text or "" for part in whole.iter("{http://www.w3.org/2000/svg}text"))
     assert (
-        "Of its 4 attention heads (the parts that let words look at each other) it is found to need 2" in words
+        "It needs 2 of its 4 attention heads (the parts that let words look at each other)" in words
         and "pocket tuned on" in words
     )
     inside = whole.find("{http://www.w3.org/2000/svg}svg")

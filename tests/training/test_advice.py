@@ -78,7 +78,7 @@ def test_it_is_held_to_the_best_of_what_needs_no_model():
 
 def test_the_sentence_and_the_note_say_the_same():
     (fine,) = consequences_of(training(0.9, beside={"bag_of_words": 0.8}).result)
-    assert fine.text == "The training worked: 90 of 100 right, where counting words has 80 of 100 right."
+    assert fine.text == "The training worked: 90 of 100 right; counting words gets 80 of 100 right."
     assert not fine.command and note(training(0.9).result) is None
     (failed,) = consequences_of(training(0.5, way=history((0.7, 0.7), epochs=1)).result)
     assert (

@@ -150,7 +150,7 @@ def test_texts_that_are_cut_are_counted(tiny):
     sets = Sets((task.train.text, task.train.pair))
     one, other = Contrastive(tiny, sets, sets, replace(QUICK, length=6), watched).notes
     assert one == "80 texts are longer than 6 tokens and were cut in training", "of five words one is lost"
-    assert other == "1 texts of toy sts are longer than 64 tokens and were cut"
+    assert other == "toy sts: 1 text is longer than 64 tokens and was cut"
     assert not Contrastive(tiny, sets, sets, QUICK, task).notes
 
 

@@ -75,7 +75,7 @@ def test_answers_that_the_model_cant_read_are_counted(tiny):
     )
     task = Task("toy", "spans", (), examples, examples, examples, "token_f1")
     assert Labelled(with_task_head(tiny, task), task).notes == (
-        "1 training answers have no token that the model reads",
+        "1 training answer has no token that the model reads",
     )
 
 

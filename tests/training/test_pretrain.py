@@ -226,7 +226,7 @@ def test_a_study_names_texts_by_their_paths(tmp_path, text):
 def test_a_training_that_came_to_nothing_says_so(text):
     """Twelve layers collapse with a rate that one bears."""
     result = pretrain([text], config=replace(TINY, layers=12, steps=20, learning_rate=5e-2, warmup=0.0)).result
-    assert result.notes[0].startswith("it guesses no better than always the most frequent piece after 20 steps; give")
+    assert result.notes[0].startswith("after 20 steps it guesses no better than always the most frequent piece; give")
 
 
 @pytest.mark.parametrize(

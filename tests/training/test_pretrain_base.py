@@ -59,8 +59,8 @@ def test_before_any_step_it_says_what_the_base_says(path, base, tmp_path):
 def test_it_is_compared_with_what_it_knew_before():
     bars = {"accuracy": (0.50, 0.45, 0.55), "before": (0.30, 0.25, 0.35), "chance": (0.1, None, None)}
     asked = pretrain.result(headline=[Number(key, *bars[key]) for key in bars])
-    for before, told in (((0.3, 0.25, 0.35), "learnt something of these texts"), ((0.48, 0.4, 0.5), "is open"),
-                         ((0.7, 0.6, 0.8), "knows less of these texts than before")):  # fmt: skip
+    for before, told in (((0.3, 0.25, 0.35), "learnt something about these texts"), ((0.48, 0.4, 0.5), "is open"),
+                         ((0.7, 0.6, 0.8), "knows less about these texts than before")):  # fmt: skip
         numbers = [replace(one, value=before[0], low=before[1], high=before[2]) if one.key == "before" else one
                    for one in asked.headline]  # fmt: skip
         (found,) = consequences(replace(asked, headline=numbers))

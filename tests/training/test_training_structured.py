@@ -191,7 +191,7 @@ def test_sentences_that_are_cut_are_counted_and_still_train(tiny):
     )  # fmt: skip
     encoder = with_task_head(tiny, task)
     objective = Labelled(encoder, replace(task, train=long))
-    assert objective.notes == ("1 training sentences are longer than 64 tokens and were cut",)
+    assert objective.notes == ("1 training sentence is longer than 64 tokens and was cut",)
     loss = objective.loss(objective.batch(np.arange(16)))
     assert torch.isfinite(loss)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bertscope.core.statement import too_long
+
 if TYPE_CHECKING:
     from bertscope.data.scored import Scores
     from bertscope.data.task import Task
@@ -18,9 +20,7 @@ def cautions(model: Encoder, task: Task, score: Scores, truncated: int, split: s
             f"the whole model is not clearly above chance ({score.chance:.3f}): what its parts do means little"
         )
     if task.may_have_been_seen_by(model):
-        notes.append(
-            f"the model was fine-tuned on another split or other data: some {split} rows may be ones it has seen"
-        )
+        notes.append(f"the model was fine-tuned on another split or other data: it may have seen some {split} rows")
     if truncated:
-        notes.append(f"{truncated} {split} texts are longer than {model.max_length} tokens and were cut")
+        notes.append(too_long(truncated, f"{split} text", f"{model.max_length} tokens"))
     return notes

@@ -9,6 +9,7 @@ import numpy as np
 
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed, mixed
+from bertscope.core.statement import too_long
 
 if TYPE_CHECKING:
     from bertscope.models.states_store import StatesStore
@@ -74,7 +75,7 @@ def _shared(stores: Sequence[StatesStore], examples: Examples) -> np.ndarray:
 def left_out_notes(stores: Mapping[str, StatesStore]) -> list[str]:
     """What became of texts that are longer than a model reads."""
     return [
-        f"{len(store.left_out):,} texts are longer than {store.record.name} reads and were left out"
+        too_long(len(store.left_out), "text", f"{store.record.name} reads", "left out")
         for store in stores.values()
         if store.left_out
     ]

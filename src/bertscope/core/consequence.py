@@ -172,24 +172,25 @@ def spoken_of(result: Result) -> str:
 def how_good(value: float, metric: str) -> str:
     """A score as people say it.
 
-    >>> how_good(0.9125, "accuracy"), how_good(0.5521, "micro_f1")
-    ('91 of 100 right', 'a micro F1 of .55')
+    >>> how_good(0.9125, "accuracy"), how_good(1.0, "accuracy"), how_good(0.5521, "micro_f1")
+    ('91 of 100 right', 'all answers right', 'a micro F1 of .55')
     """
     if metric in _COUNTED:
-        return f"{in_100(value)} {_COUNTED[metric]}"
+        all_of_them = value == 1.0 and metric != "word_accuracy"
+        return f"{'all answers' if all_of_them else in_100(value)} {_COUNTED[metric]}"
     return f"a {_NAMES.get(metric, metric.replace('_', ' '))} of {_short(value)}"
 
 
-def in_100(value: float) -> str:
+def in_100(value: float, of: str = "of") -> str:
     """
-    >>> in_100(0.9125), in_100(0.996), in_100(0.004), in_100(1.0)
-    ('91 of 100', 'over 99 of 100', 'under 1 of 100', 'all')
+    >>> in_100(0.9125), in_100(0.996), in_100(0.004), in_100(1.0), in_100(0.05, "of every")
+    ('91 of 100', 'over 99 of 100', 'under 1 of 100', 'all', '5 of every 100')
     """
     if value in (0.0, 1.0):
         return "all" if value else "none"
     if value >= 0.995:
-        return "over 99 of 100"
-    return "under 1 of 100" if value < 0.005 else f"{100 * value:.0f} of 100"
+        return f"over 99 {of} 100"
+    return f"under 1 {of} 100" if value < 0.005 else f"{100 * value:.0f} {of} 100"
 
 
 def lost(change: Estimate) -> str:
@@ -199,7 +200,7 @@ def lost(change: Estimate) -> str:
     >>> lost(Estimate(-0.07, -0.10, -0.04))
     'costs 7.0 points (4.0 to 10.0)'
     >>> lost(Estimate(0.01, -0.01, 0.03))
-    'changes the score by no more than can be told (−1.0 to 3.0 points)'
+    'makes no difference to the score that can be shown (−1.0 to 3.0 points)'
     """
     if change.low is None or change.high is None:
         return f"changes the score by {points(change.value)} points"
@@ -207,7 +208,8 @@ def lost(change: Estimate) -> str:
         return f"costs {points(-change.value)} points ({points(-change.high)} to {points(-change.low)})"
     if change.low > 0:
         return f"adds {points(change.value)} points ({points(change.low)} to {points(change.high)})"
-    return f"changes the score by no more than can be told ({points(change.low)} to {points(change.high)} points)"
+    between = f"{points(change.low)} to {points(change.high)} points"
+    return f"makes no difference to the score that can be shown ({between})"
 
 
 def is_above(score: Number, bar: float) -> bool | None:

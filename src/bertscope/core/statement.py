@@ -67,6 +67,23 @@ def counted(count: int, one: str, several: str) -> str:
     return f"{count or 'none'} {one if count < 2 else several}"
 
 
+def number_of(count: int, one: str, several: str) -> str:
+    """
+    >>> number_of(1, "text is", "texts are"), number_of(1200, "text is", "texts are")
+    ('1 text is', '1,200 texts are')
+    """
+    return f"{count:,} {one if count == 1 else several}"
+
+
+def too_long(count: int, what: str, limit: str, fate: str = "cut") -> str:
+    """
+    >>> too_long(1, "test text", "64 tokens"), too_long(2, "text", "the model reads", "left out")
+    ('1 test text is longer than 64 tokens and was cut', '2 texts are longer than the model reads and were left out')
+    """
+    was = "was" if count == 1 else "were"
+    return f"{number_of(count, f'{what} is', f'{what}s are')} longer than {limit} and {was} {fate}"
+
+
 def seeds(count: int) -> str:
     return "1 seed" if count == 1 else f"{count} seeds"
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.statement import number_of
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.candidates import CandidateColumns
 from bertscope.data.columns import Columns
@@ -140,7 +141,8 @@ def noting_repeats(task: Task) -> Task:
     notes = tuple(note for note in task.notes if not isinstance(note, _Repeats))  # of all rows, where these are fewer
     if not repeats:
         return replace(task, notes=notes)
-    return replace(task, notes=(*notes, _Repeats(f"{repeats} of {len(task.test)} test texts also occur in train")))
+    occur = "also occurs" if repeats == 1 else "also occur"
+    return replace(task, notes=(*notes, _Repeats(f"{repeats} of {len(task.test)} test texts {occur} in train")))
 
 
 def _on_labels(
@@ -160,10 +162,8 @@ def _on_quotes(material: Material, examples: Sequence[Examples]) -> tuple[str, .
     if material.declared or unpacked_suffix(material.own.train[0].path) != ".tsv":
         return ()
     quoted = sum(text.startswith('"') and '""' in text[1:] for part in examples for text in part.text)
-    note = (
-        "texts have quotes as .csv has them, which .tsv is read without; if they don't belong there, save it as .csv"
-    )
-    return (f"{quoted:,} {note}",) if quoted else ()
+    note = "quotes as in .csv, without which .tsv is read; if they don't belong there, save the file as .csv"
+    return (f"{number_of(quoted, 'text has', 'texts have')} {note}",) if quoted else ()
 
 
 def _with_lists(material: Material, options: TaskOptions) -> tuple[Material, LabelLists | None]:

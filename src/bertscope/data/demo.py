@@ -67,9 +67,12 @@ class _Paired:
 
 PAIRED: Mapping[str, _Paired] = {
     "demo/minimal": _Paired(
-        (600, 150, 600), ("of sentiment and always_never neither text is wrong: which of them is clean was drawn",)
+        (600, 150, 600),
+        ("in sentiment and always_never, neither text is wrong: which counts as clean was drawn at random",),
     ),
-    "demo/minimal-entailment": _Paired((600, 150, 600), ("neither text is wrong: which of them is clean was drawn",)),
+    "demo/minimal-entailment": _Paired(
+        (600, 150, 600), ("neither text is wrong: which counts as clean was drawn at random",)
+    ),
 }
 """Minimal pairs, which are no task."""
 NAMES = tuple(_RECIPES)

@@ -29,6 +29,7 @@ import numpy as np
 from bertscope.core import limits
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.statement import number_of
 from bertscope.core.step import Root
 from bertscope.data.division import Division
 from bertscope.data.plain_files import Kept, digest_plain, explained, named
@@ -218,7 +219,8 @@ class _Reading:
             total = f"{self._bad:,} of {self._bad + self.texts:,}"
             yield f"{total} sentences are malformed and left out; the first: {self._first_bad}"
         if self._blank and not isinstance(self._files[0], ObjectLines):
-            yield f"{self._blank:,} blank {'rows' if self._source.has_columns else 'lines'} skipped"
+            what = "blank row" if self._source.has_columns else "blank line"
+            yield f"{number_of(self._blank, what, f'{what}s')} skipped"
 
 
 def _examples(sentences: Sequence[Sentence], division: Division) -> Examples:

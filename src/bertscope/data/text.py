@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
+from bertscope.core.statement import number_of
 from bertscope.data.packed_files import decoded, stream
 from bertscope.data.plain_files import Kept
 from bertscope.data.sentences import check_limit
@@ -35,6 +36,6 @@ def read_text(
     if not kept.rows:
         raise UserError(f"{path} has no text; put a sentence or a paragraph on each line")
     if notes is not None:
-        notes += [*kept.note(), *([f"{blank:,} blank lines skipped"] if blank else [])]
+        notes += [*kept.note(), *([number_of(blank, "blank line skipped", "blank lines skipped")] if blank else [])]
     ids, texts = zip(*((f"{path.name}:{number}", text) for number, text in kept.rows), strict=True)
     return Examples(ids, texts)

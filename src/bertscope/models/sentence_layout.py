@@ -195,7 +195,7 @@ def _setfit(folder: Path) -> list[str]:
     if not any(os.path.lexists(folder / name) for name in (SETFIT_HEAD, SETFIT)):
         return []
     return [
-        f"{folder.name} is a SetFit model, of which the encoder is opened: its classifier ({SETFIT_HEAD}) is a "
-        "pickle, which can run any code when opened and isn't read; to have a classifier, fine-tune the encoder: "
-        f"bertscope finetune {folder.name} --on TASK --out FOLDER"
+        f"{folder.name} is a SetFit model, of which only the encoder is opened: its classifier ({SETFIT_HEAD}) is a "
+        "pickle, which can run any code when opened, so it isn't read; to have a classifier, fine-tune the "
+        f"encoder: bertscope finetune {folder.name} --on TASK --out FOLDER"
     ]

@@ -21,6 +21,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.files import digest_text
 from bertscope.core.intervals import bootstrap_interval, percentile_ends
 from bertscope.core.rank_resampling import rank_draws
+from bertscope.core.statement import too_long
 from bertscope.data.positives import Sets
 from bertscope.data.scored import Scores
 from bertscope.models.batches import Batch, Filled, Tokens, fill_up, group_by_budget, pad, tokenise_all
@@ -138,13 +139,13 @@ class Contrastive:
     def notes(self) -> list[str]:
         """Which texts were truncated: in training, and where the score is taken."""
         truncated = sum(int(tokens.truncated.sum()) for tokens in (self.tokens, *self._others))
-        long = f"{truncated:,} texts are longer than {self._length} tokens and were cut in training"
+        long = f"{too_long(truncated, 'text', f'{self._length} tokens')} in training"
         notes = [long] if truncated else []
         if self.sts is not None and self.sts.validation.pair is not None:
             watched = unnamed([*self.sts.validation.text, *self.sts.validation.pair])
             longest = self.encoder.max_length
             truncated = int(tokenise_all(self.encoder.tokenizer, watched, longest).truncated.sum())
-            long = f"{truncated:,} texts of {self.sts.name} are longer than {longest} tokens and were cut"
+            long = f"{self.sts.name}: {too_long(truncated, 'text', f'{longest} tokens')}"
             notes += [long] if truncated else []
         return notes
 

@@ -118,7 +118,7 @@ class Training:
         """Train in the precision that the training began with, whatever would be chosen here and now."""
         self.halves = precision == HALF and has_half(self.encoder.device)
         if precision == HALF and not self.halves:
-            self.history.notes.append("it began in half precision, which isn't to be had here, and went on in single")
+            self.history.notes.append("it began in half precision, which isn't available here, and went on in single")
 
     @contextmanager
     def room(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ _NAMES = {
     "mlp": "MLPs (the parts that work on each word alone)",
     "heads": "layers of attention heads",
 }
+_ONE = {"head": "Head", "layer": "Layer", "mlp": "MLP", "heads": "Layer"}
 
 
 def consequences(result: Result) -> list[Consequence]:
@@ -34,17 +35,20 @@ def _of(kind: str, rows: pd.DataFrame, result: Result) -> Consequence | None:
     beside = Cells.of(rows, "loss_rise", column=across, marked=needed, both_ways=True)
     if needed.empty:
         text = (
-            f"Which of its {len(rows)} {_NAMES[kind]} it needs is open: without any one of them it does as well, as "
-            "far as these texts can tell."
+            f"Which of its {len(rows)} {_NAMES[kind]} it needs is open: as far as these texts can tell, it does as "
+            "well without any one of them."
         )
         return Consequence("needs", text, 0.3, kind, beside, is_open=True)
     most = needed.loc[needed["loss_rise"].idxmax()]
-    place = str(most["unit"]).replace(":", " ")
-    costs = f", {points(-most['effect'])} points of its score" if most["certain"] and most["effect"] < 0 else ""
-    text = (
-        f"Of its {len(rows)} {_NAMES[kind]} it is found to need {len(needed)}, {place} most{costs}; each of the "
-        f"other {len(rows) - len(needed)} can be switched off alone without harm that can be shown{trust}."
-    )
+    place = f"{_ONE[kind]} {str(most['unit']).partition(':')[2]}"
+    falls = f": without it the score falls by {points(-most['effect'])} points"
+    costs = falls if most["certain"] and most["effect"] < 0 else ""
+    text = f"It needs {len(needed)} of its {len(rows)} {_NAMES[kind]}. {place} matters most{costs}."
+    others = len(rows) - len(needed)
+    if others:
+        rest = "the other one" if others == 1 else f"any one of the other {others}"
+        text += f" Switching off {rest} does no harm that these texts can show."
+    text += trust
     return Consequence("needs", text, 0.9 if kind == "layer" else 0.7 if kind == "head" else 0.4, kind, beside)
 
 
@@ -52,4 +56,4 @@ def _reliability(result: Result, kind: str) -> str:
     known = result.numbers(key="reliability", kind=kind, measure="loss")
     if not known or known[0].value >= ENOUGH:
         return ""
-    return f" (other texts might rank them otherwise: reliability {known[0].value:.2f})"
+    return f" Other texts might rank them differently (reliability {known[0].value:.2f})."

@@ -227,10 +227,10 @@ def _heat_map(names: Mapping[str, str], measure: str, config: AblateConfig, why:
         high=by.high,
         where={"kind": "head"},
         title=f"One head switched off at a time: {what}",
-        caption=f"The change of the {what} when a single head is switched off ({config.mode}). {sides[0]} 0 the "
-        f"model needs the head, {sides[1]} 0 it does better without it. A dot: a paired test, corrected for the "
-        "number of heads (Holm), finds a difference. Intervals are in the table: paired bootstrap, not corrected."
-        + (f" This ranking of heads: {why}." if why else ""),
+        caption=f"The change of the {what} when a single head is switched off ({config.mode}). {sides[0]} 0, the "
+        f"model needs the head; {sides[1]} 0, it does better without it. A dot: a paired test, corrected for the "
+        "number of heads (Holm), finds a difference. The intervals in the table are paired bootstrap, not "
+        "corrected." + (f" This ranking of heads: {why}." if why else ""),
         mark=by.certain,
         labels=_labels(names, by),
         middle=0.0,
@@ -275,13 +275,13 @@ def sentence(result: Result) -> Statement | None:
         most = f"at most {sure(rise, decimals)}" if decimals(rise.value) != decimals(0) else "less than 0.001"
         told = (
             f"raises the loss by {most} ({_place(heads, heads['loss_rise'].argmax())}) and "
-            f"{told}; the loss comes first, since the score ranks the heads with a reliability of {of['metric']:.2f} "
-            f"only, the loss with {of['loss']:.2f}"
+            f"{told}; the loss comes first, since the score ranks the heads with a reliability of "
+            f"{of['metric']:.2f} only, the loss with {of['loss']:.2f}"
         )
     needed, harm = counts(effects)
     told = (
         f"Switching off one head {told}; "
-        f"of {len(effects)} parts {counted(needed, 'is found to be needed', 'are found to be needed')} and "
+        f"of {len(effects)} parts, {counted(needed, 'is found to be needed', 'are found to be needed')} and "
         f"{counted(harm, 'to do harm', 'to do harm')} (p < .05, Holm){_at_chance(result)}."
     )
     return Statement(told, lost.value, in_points)
@@ -296,4 +296,4 @@ def _at_chance(result: Result) -> str:
     score, chance = result["score"], result["chance"]
     if score.low is None or score.low > chance.value:
         return ""
-    return "; but the whole model isn't clearly above chance, and none of this says what the task needs"
+    return "; but the whole model isn't clearly above chance, so none of this says what the task needs"

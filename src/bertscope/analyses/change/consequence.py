@@ -14,9 +14,9 @@ def consequences(result: Result) -> list[Consequence]:
     layers = result.tables["layers"]
     most, least = layers.loc[layers["share"].idxmax()], layers.loc[layers["share"].idxmin()]
     text = (
-        f"Of its {len(layers)} {LAYERS} fine-tuning changed most what layer {most['layer']:.0f} looks at "
-        f"({percent(most['share'])} of all change), and least layer {least['layer']:.0f} "
-        f"({percent(least['share'])}). What moved need not matter: `graft` says what does."
+        f"Of its {len(layers)} {LAYERS}, fine-tuning changed layer {most['layer']:.0f} most in what it looks at "
+        f"({percent(most['share'])} of all change) and layer {least['layer']:.0f} least "
+        f"({percent(least['share'])}). What changed need not matter: `graft` says what does."
     )
     beside = Cells.of(layers, "share", column=None, marked=layers.loc[[layers["share"].idxmax()]])
     return [

@@ -105,7 +105,7 @@ def sentence(result: Result) -> Statement | None:
     first, second = (int(result[key].value) for key in ("most_changed_layer", "second_most_changed_layer"))
     told = (
         f"Fine-tuning changed the attention of layers {first} and {second} most; the last two layers hold "
-        f"{sure(Estimate.of_number(share), percent)} of the change, {percent(even.value)} if all changed alike."
+        f"{sure(Estimate.of_number(share), percent)} of the change; had all changed alike, {percent(even.value)}."
     )
     return Statement(told, share.value, percent)
 

@@ -36,17 +36,16 @@ def _works(result: Result) -> Consequence:
     beside = Bars.of(bars, most=1.0)
     assert above.low is not None and above.high is not None
     if above.low > 0:
-        return Consequence(
-            "works", f"It works: {good}, where {_needs_no_model(name)} has {than}.", 0.7, "scores", beside
-        )
+        return Consequence("works", f"It works: {good}; {_needs_no_model(name)} gets {than}.", 0.7, "scores", beside)
     (blind,) = result.numbers(key="above_baseline", arm="chance")
     lost = blind.low is not None and blind.low <= 0
     if above.high < 0:
         text = (
-            f"It does not work here: {good}, and {_needs_no_model(name)} has {than}. Do its labels mean the data's?"
+            f"It does not work here: {good}, while {_needs_no_model(name)} gets {than}. Do its labels mean the same "
+            "as the data's?"
         )
         return Consequence("works", text, 1.0, "scores", beside, command="bertscope data {data}", at_chance=lost)
-    text = f"Whether it is of use is open: {good}, and {_needs_no_model(name)} has {than}."
+    text = f"Whether it is of use is open: {good}; {_needs_no_model(name)} gets {than}."
     return Consequence("works", text, 0.95, "scores", beside, True, "bertscope finetune {model} --on {data}", lost)
 
 
@@ -59,13 +58,13 @@ def _flattered(result: Result) -> list[Consequence]:
     seen = result["seen_share"]
     if seen.value < _FEW:
         return []
-    text = f"Its score may flatter: {in_100(seen.value)} test rows are in the training data, too."
+    text = f"Its score may flatter it: the training data also holds {in_100(seen.value, 'of every')} test rows."
     score = result["score"]
     beside = None
     if "score_unseen" in result:
         unseen = result["score_unseen"]
         others, all_of_them = (how_good(one.value, one.unit) for one in (unseen, score))
-        text += f" On the others it has {others}, and {all_of_them} on all."
+        text += f" On the other rows it gets {others}; on all, {all_of_them}."
         beside = Bars.of({"all rows": score, "unseen": unseen}, most=1.0)
     return [Consequence("works", text, min(1.0, 0.75 + seen.value), "", beside)]
 
@@ -74,7 +73,9 @@ def _contradicted(result: Result) -> list[Consequence]:
     if "contradicted_share" not in result or result["contradicted_share"].value < _FEW:
         return []
     share = result["contradicted_share"].value
-    text = f"The data contradicts itself: {in_100(share)} rows have a text that occurs with another label, too."
+    text = (
+        f"The data contradicts itself: in {in_100(share, 'of every')} rows the text also occurs with another label."
+    )
     return [Consequence("fails", text, 0.5)]
 
 
@@ -82,7 +83,10 @@ def _read(result: Result) -> list[Consequence]:
     share = result["truncated_share"].value
     if share < _MANY:
         return []
-    text = f"It doesn't read all: {in_100(share)} texts are longer than it takes, and the rest of them is cut."
+    text = (
+        f"It doesn't read everything: {in_100(share, 'of every')} texts are longer than it can take in, and the rest "
+        "of each is cut off."
+    )
     return [
         Consequence("fails", text, min(1.0, 0.4 + share), command="bertscope errors {model} --on {data} --windows 4")
     ]
@@ -93,17 +97,17 @@ def _tokenizer(result: Result) -> list[Consequence]:
     size = result["vocabulary_share"]
     if abs(size.value - 1) > _OTHER_SIZE:
         text = (
-            f"Its tokenizer, which cuts texts into pieces, may be another model's: it has {size.value:.0%} of the "
-            "words that the model has vectors for."
+            "Its tokenizer, which cuts texts into pieces, may be another model's: its vocabulary is "
+            f"{size.value:.0%} as large as the model's own."
         )
         return [Consequence("works", text, 1.0)]
     if unknown >= _MANY:
         text = (
-            f"Its tokenizer doesn't know these texts: {in_100(unknown)} pieces are unknown to it. Is it the right "
-            "one?"
+            f"Its tokenizer doesn't fit these texts: it doesn't know {in_100(unknown, 'of every')} pieces. Is it the "
+            "right one?"
         )
         return [Consequence("works", text, 0.9)]
     if pieces >= _PIECES:
-        text = f"Its tokenizer isn't made for these texts: it cuts a word into {pieces:.1f} pieces."
+        text = f"Its tokenizer isn't made for these texts: it cuts a word into {pieces:.1f} pieces on average."
         return [Consequence("fails", text, 0.5)]
     return []

@@ -18,8 +18,8 @@ def consequences(result: Result) -> list[Consequence]:
     kind = row["kind"]
     change = Estimate.of(row["change"], row["low"], row["high"])
     text = (
-        f"{row['kept']:.0f} of its {row['of']:.0f} {_NAMES[kind]} do nearly all of its work: with the others at "
-        f"their usual output, that {lost(change)}."
+        f"{row['kept']:.0f} of its {row['of']:.0f} {_NAMES[kind]} {'does' if row['kept'] == 1 else 'do'} nearly all "
+        f"of its work: holding the others at their usual output {lost(change)}."
     )
     curves = result.tables["curves"]
     mine = curves[(curves["kind"] == kind) & (curves["ranking"] == row["ranking"])].sort_values("kept")

@@ -197,8 +197,8 @@ def sentence(result: Result) -> Statement | None:
     change = Estimate.of(row["change"], row["low"], row["high"])
     told = (
         f"By {told_by(row['ranking'])}, {row['kept']} of {row['of']} {PLURAL[kind]} "
-        f"keep the validation set's score within {SHARE:.0%} of the skill above chance, the others off "
-        f"({result.subject['mode']}); on test the score changes by {sure(change, points)} points: "
+        f"keep the validation set's score within {SHARE:.0%} of the skill above chance, with the others off "
+        f"({result.subject['mode']}); on test, the score changes by {sure(change, points)} points: "
         f"{in_words(change, row['margin'])}."
     )
     return Statement(told, row["kept"] / row["of"], percent)

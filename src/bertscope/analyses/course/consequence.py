@@ -22,13 +22,14 @@ def consequences(result: Result) -> list[Consequence]:
     picture = Line.of(steps, "step", "value", marked=None if not row["certain"] else float(row["onset"]))
     if not row["certain"] or row[["onset", "high"]].isna().any():
         text = (
-            f"Whether training changed {row['line']} from its first checkpoint to its last (step {last:,}) is open."
+            f"Whether training changed {row['line']} between its first checkpoint and its last (step {last:,}) is "
+            "open."
         )
         return [Consequence("changed", text, 0.2, "lines", picture, is_open=True)]
     text = (
-        f"What training did to {row['line']} was done between steps {row['after']:,} and {row['onset']:,} of "
+        f"What training did to {row['line']}, it did between steps {row['after']:,} and {row['onset']:,} of "
         f"{last:,} (95%: {row['low']:,} to {row['high']:,})."
     )
     if row["high"] < last:
-        text += f" What came after step {row['high']:,} changed it no more by a tenth of that."
+        text += f" After step {row['high']:,} it changed by no more than a tenth of that."
     return [Consequence("changed", text, 0.35, "lines", picture)]

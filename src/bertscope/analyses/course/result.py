@@ -169,13 +169,14 @@ def _notes(lines: Sequence[Line], answers: Sequence[Result], steps: Sequence[int
     unsure = [name for line, name in zip(lines, names, strict=True) if line.draws is None]
     notes = [
         f"numbers are followed over {len(answers)} answers on the same texts; {len(lines)} lines are each tested at "
-        "5% for a change, not corrected for how many they are"
+        "5% for a change, not corrected for their number"
     ]
     if unsure:
         few = ", ".join(unsure[:6]) + (f" and {len(unsure) - 6} more" if len(unsure) > 6 else "")
         notes.append(
-            f"no onset is told of {few}: these are counts, or the largest of many, or their range holds more than "
-            "other texts would change, or a checkpoint lacks them, or its answer is older than this question"
+            f"no onset is told of {few}: they are counts, or the largest of many, or their interval covers more "
+            "than what other texts would change, or a checkpoint lacks them, or its answer is older than this "
+            "question"
         )
     return [*notes, *_their_notes(answers, steps)]
 
@@ -205,7 +206,7 @@ def _line_figures(lines: pd.DataFrame) -> list[Figure]:
                 "lines", "lines", x="step", y="value", low="low", high="high", where={"unit": unit},
                 **by,
                 title=f"Over the steps of the training{f' ({unit})' if unit else ''}",
-                caption="What is found of each checkpoint on the same texts, with its 95% interval where it has one.",
+                caption="What is found at each checkpoint on the same texts, with its 95% interval where it has one.",
                 labels=_LABELS | {"value": unit}, key=f"lines_{place}" if place else "lines",
             )
         )  # fmt: skip
@@ -219,8 +220,9 @@ def _onset_figure(onsets: pd.DataFrame) -> list[Figure]:
         Figure(
             "intervals", "onsets", x="onset", y="line", low="low", high="high", where={"certain": True},
             title="When each got to where it ended",
-            caption="The first checkpoint from which on a number stays within a tenth of its change of its last "
-            "value, and between which checkpoints that is for certain (95%); only of what changed for certain.",
+            caption="The first checkpoint from which on a number stays near its last value (within a tenth of its "
+            "whole change), and the checkpoints between which that certainly lies (95%); only numbers that changed "
+            "for certain.",
             labels=_LABELS | {"onset": "step"}, key="onsets",
         )
     ]  # fmt: skip
@@ -256,7 +258,7 @@ def sentence(result: Result) -> Statement | None:
     if len(known):
         first, last = known.iloc[0], known.iloc[-1]
         if len(known) > 1 and first["onset"] == last["onset"]:
-            told += f"; all of them got to where they ended between steps {first['after']:,} and {first['onset']:,}"
+            told += f"; all of them reached their final level between steps {first['after']:,} and {first['onset']:,}"
         else:
             told += f"; first {_told(first)}" + (f", last {_told(last)}" if len(known) > 1 else "")
     return Statement(f"{told}.", float(len(certain)), lambda count: f"{count:.0f}")
@@ -264,6 +266,6 @@ def sentence(result: Result) -> Statement | None:
 
 def _told(row: pd.Series) -> str:
     return (
-        f"{row['line']} got to where it ended, between steps {row['after']:,} and {row['onset']:,} (95%: "
+        f"{row['line']} reached its final level, between steps {row['after']:,} and {row['onset']:,} (95%: "
         f"{row['low']:,} to {row['high']:,})"
     )

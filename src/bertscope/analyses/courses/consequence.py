@@ -18,8 +18,8 @@ def consequences(result: Result) -> list[Consequence]:
     picture = Line.of(some, "step", "mean")
     n = f"{result['trainings'].value:.0f}"
     if not row["certain"]:
-        text = f"Whether training changes {row['line']} is open over {n} trainings: it isn't the same in all of them."
+        text = f"Whether training changes {row['line']} is open over {n} trainings: they differ too much to tell."
         return [Consequence("changed", text, 0.2, "means", picture, is_open=True)]
     way = "up" if row["change"] > 0 else "down"
-    text = f"Training moves {row['line']} {way} whichever the seed: that is certain over {n} trainings."
+    text = f"Training moves {row['line']} {way} whatever the seed: over {n} trainings that is certain."
     return [Consequence("changed", text, 0.35, "means", picture)]

@@ -33,10 +33,10 @@ def courses_result(
     known = [one.tables["checkpoints"].assign(training=name) for one, name in zip(courses, names, strict=True)]
     notes = [
         f"intervals of means are over {n} trainings, not over texts; {len(changes)} numbers are each tested at 5% "
-        "for a change, not corrected for how many they are"
+        "for a change, not corrected for their number"
     ]
     if left_out:
-        notes.append(f"left out, since not every training has it: {', '.join(left_out[:6])}")
+        notes.append(f"left out, since not every training has them: {', '.join(left_out[:6])}")
     return question.result(
         tables={
             "means": means,
@@ -76,7 +76,7 @@ def _change_figure(changes: pd.DataFrame) -> list[Figure]:
         Figure(
             "intervals", "changes", x="change", y="line", low="low", high="high", where={"certain": True},
             title="From the first checkpoint to the last",
-            caption="The mean change over trainings with its 95% interval; only what changed for certain.",
+            caption="The mean change over trainings with its 95% interval; only numbers that changed for certain.",
             labels=_LABELS, key="changes",
         )
     ]  # fmt: skip
@@ -96,14 +96,14 @@ def sentence(result: Result) -> Statement | None:
     certain = changes[changes["certain"]]
     told = (
         f"From step {steps.min():,} to step {steps.max():,} of {result['trainings'].value:.0f} trainings, "
-        f"{len(certain)} of {len(changes)} numbers of {result.subject['question']} changed for certain, over "
+        f"{len(certain)} of {len(changes)} numbers of {result.subject['question']} changed for certain over "
         "trainings"
     )
     known = certain.dropna(subset=["earliest"]).sort_values(["latest", "earliest"], kind="stable")
     if len(known):
         row = known.iloc[0]
         told += (
-            f"; first {row['line']}, which got to where it ended at step {row['earliest']:,} to {row['latest']:,} in "
-            f"the {row['told']} trainings where that is certain"
+            f"; first {row['line']}, which reached its final level at step {row['earliest']:,} to {row['latest']:,} "
+            f"in the {row['told']} trainings where that is certain"
         )
     return Statement(f"{told}.", float(len(certain)), lambda count: f"{count:.0f}")

@@ -12,12 +12,14 @@ def consequences(result: Result) -> list[Consequence]:
         target, count = used.of.get("target", "it").replace("_", " "), int(used.value)
         if count:
             text = (
-                f"It uses the {target}: taking it out of a layer costs more than taking out anything else, in "
-                f"{count} "
-                f"{'layer' if count == 1 else 'layers'}."
+                f"It uses the {target}: in {count} {'layer' if count == 1 else 'layers'}, taking it out costs more "
+                "than taking out something random."
             )
             found.append(Consequence("knows", text, 0.6, "curves"))
         else:
-            text = f"Whether it uses the {target} is open: taking it out costs no more than taking out anything else."
+            text = (
+                f"Whether it uses the {target} is open: taking it out isn't shown to cost more than taking out "
+                "something random."
+            )
             found.append(Consequence("knows", text, 0.3, "curves", is_open=True))
     return found

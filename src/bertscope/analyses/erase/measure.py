@@ -34,6 +34,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.resampling import Resampling, RunningMean, group_bounds, metric_draws
 from bertscope.core.result import Result
+from bertscope.core.statement import too_long
 from bertscope.data.read import read_task
 from bertscope.data.task import Task
 from bertscope.models.encoder import Encoder
@@ -108,7 +109,7 @@ def _task_ability(model: Encoder, task: Task, config: EraseConfig) -> Ability:
     def measured(changes: Sequence[Change | None]) -> Measured:
         found = judge_with(model, task.output, test, changes)
         if found.truncated:
-            notes.append(f"{found.truncated} test texts are longer than {model.max_length} tokens and were cut")
+            notes.append(too_long(found.truncated, "test text", f"{model.max_length} tokens"))
         how = {"repeats": config.repeats, "seed": config.seed}
         return Measured(
             metric_draws(task.value, found.moments, **how),
@@ -128,7 +129,7 @@ def _guessing_ability(model: Encoder, examples: Examples, config: EraseConfig) -
     def measured(changes: Sequence[Change | None]) -> Measured:
         losses = masked_losses(model, texts, changes, seed=config.seed)
         if losses.truncated:
-            notes.append(f"{losses.truncated} texts are longer than {model.max_length} tokens and were cut")
+            notes.append(too_long(losses.truncated, "text", f"{model.max_length} tokens"))
         mean = RunningMean(resampling)
         mean.add(np.arange(len(texts)), losses.sums.T, losses.counts)
         return Measured(mean.draws, mean.draws)

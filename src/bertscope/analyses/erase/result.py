@@ -235,18 +235,17 @@ def _figures(ability: Ability, config: EraseConfig, facet: str | None) -> list[F
             "lines", "curves", key="curves", x="layer", y="effect", low="low", high="high", color="erased",
             facet=facet, middle=0.0, title=f"What erasing costs: {named}",
             caption=f"The change of the {what} when what a linear probe could read is erased after one layer, with "
-            "its paired 95% bootstrap interval over texts; beside it the mean and the range of "
-            f"{config.random} random subspaces of each kind. Where the label costs far more than they do, the layers "
+            f"its paired 95% bootstrap interval over texts; beside it, the mean and the range for {config.random} "
+            "random subspaces of each kind. Where erasing the label costs far more than erasing those, the layers "
             "above use what was erased: `used` in the table.",
             labels=_LABELS | {"effect": f"change of the {what}"},
         ),
         Figure(
             "lines", "check", key="check", x="layer", y="bits", color="vectors", facet=facet, middle=0.0,
             title="Is it gone?",
-            caption="What a linear probe tells of a word's label, in bits beyond how frequent the labels are, on "
-            "texts from which neither probe nor eraser learned: 0 is chance. Erased: the probe learns from the words "
-            "that the eraser learned from. Read afresh: it learns from other texts; what it finds there, the eraser "
-            "didn't meet.",
+            caption="What a linear probe reads of a word's label, in bits beyond the labels' frequencies, on texts "
+            "that neither probe nor eraser learnt from: 0 is chance. Erased: the probe learns from the same words "
+            "as the eraser. Read afresh: it learns from other texts; what it finds there, the eraser missed.",
             labels=_LABELS,
         ),
     ]  # fmt: skip

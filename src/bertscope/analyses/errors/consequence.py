@@ -22,12 +22,14 @@ def _works(result: Result) -> list[Consequence]:
     good, blind = how_good(score.value, score.unit), how_good(chance, score.unit)
     above, beside = is_above(score, chance), Bars.of({"it": score, "same answer": chance}, most=1.0)
     if above:
-        text = f"It works: {good}, where always giving the same answer has {blind}."
+        text = f"It works: {good}; always giving the same answer gets {blind}."
         return [Consequence("works", text, 0.6, "confusion" if _has(result, "confusion") else "", beside)]
     if above is None:
-        text = f"Whether it works is open: {good} is no more than always giving the same answer can have ({blind})."
+        text = (
+            f"Whether it works is open: {good} can't be told from what always giving the same answer gets ({blind})."
+        )
         return [Consequence("works", text, 0.9, "", beside, True, "bertscope finetune {base} --on {data}", True)]
-    text = f"It does not work: {good}, and always giving the same answer has {blind}. Were its labels exchanged?"
+    text = f"It does not work: {good}, while always giving the same answer gets {blind}. Were its labels swapped?"
     return [Consequence("works", text, 1.0, "", beside, command="bertscope data {data}", at_chance=True)]
 
 
@@ -41,16 +43,17 @@ def _slices(result: Result) -> list[Consequence]:
     worse = right[right["certain"] & (right["difference"] < 0)]
     tried = result["slices_tried"].value
     if worse.empty:
-        text = f"No group of texts was found on which it fails more than elsewhere ({tried:.0f} groups were tried)."
+        text = f"No group of texts was found on which it fails more than elsewhere (groups tried: {tried:.0f})."
         return [Consequence("fails", text, 0.3, is_open=True)]
     most = worse.loc[(worse["n"] * worse["difference"]).idxmin()]
     others = [*worse.drop(most.name).sort_values("difference").to_dict("records")]
     named = [f"{_called(one['kind'], one['slice'])} ({in_100(one['inside'])})" for one in others[:_NAMED]]
     named += [f"{len(others) - _NAMED} more"] * (len(others) > _NAMED)
-    also = f" So it does on {', '.join(named)}." if named else ""
+    listed = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    also = f" It also fails more on {listed}." if named else ""
     text = (
         f"It fails{' most' * bool(others)} on {_called(most['kind'], most['slice'])}: "
-        f"{in_100(most['inside'])} right, where other texts have {in_100(most['outside'])}.{also}"
+        f"{in_100(most['inside'])} right, against {in_100(most['outside'])} on other texts.{also}"
     )
     beside = Bars.of({"these": most["inside"], "others": most["outside"]}, most=1.0)
     return [Consequence("fails", text, min(1.0, 0.5 + abs(most["difference"])), "slices_right", beside)]
@@ -69,10 +72,10 @@ def _confidence(result: Result) -> list[Consequence]:
     over = result["overconfidence"]
     if over.low is None or over.high is None or abs(over.value) < _ENOUGH or over.low <= 0 <= over.high:
         return []
-    more = "more" if over.value > 0 else "less"
+    more = "higher" if over.value > 0 else "lower"
     text = (
-        f"Its confidence can't be taken at its word: on average it is {points(abs(over.value))} points {more} sure "
-        "than it is right."
+        f"Its confidence can't be taken at its word: on average it is {points(abs(over.value))} points {more} than "
+        "its share of right answers."
     )
     # It fits the validation set, which may be another matter: then it would make things worse.
     if "temperature" in result and (result["temperature"].value > 1) == (over.value > 0):

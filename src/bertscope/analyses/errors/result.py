@@ -127,9 +127,9 @@ def _notes(
         "picked for being large, so it is likely smaller than it looks"
     ]
     if len(said.examples) > config.rows:
-        notes.append(f"of {len(said.examples):,} test rows the first {config.rows:,} are listed; all are counted")
+        notes.append(f"the first {config.rows:,} of {len(said.examples):,} test rows are listed; all are counted")
     if any(len(text) > LONGEST for text in said.examples.text):
-        notes.append(f"of texts the first {LONGEST:,} characters are listed")
+        notes.append(f"of each text, the first {LONGEST:,} characters are listed")
     if config.neighbours and len(task.train) > config.training_rows:
         drawn = f"{config.training_rows:,} of {len(task.train):,} training rows, drawn by their ids"
         notes.append(f"similar training rows are looked for among {drawn}")
@@ -137,17 +137,17 @@ def _notes(
         return notes
     if one.decisions > len(np.unique(said.decisions.example)):  # type: ignore[union-attr]
         notes.append(
-            f"calibration is that of {one.decisions:,} decisions, several to a row: intervals keep a row's together, "
-            "but the calibration error's p takes them to be right or wrong independently, and is too small if they "
-            "aren't"
+            f"calibration is that of {one.decisions:,} decisions, several to a row: intervals keep those of a row "
+            "together, but the p of the calibration error takes them to be right or wrong independently, and is "
+            "too small if they aren't"
         )
     if one.unsaid:
-        notes.append(f"of {one.unsaid:,} decisions the model lacks the right label: its loss there isn't counted")
+        notes.append(f"the model lacks the right label of {one.unsaid:,} decisions: its loss there isn't counted")
     if found.temperature in (COOLEST, HOTTEST):
         end = "every" if found.temperature == COOLEST else "no"
         notes.append(
-            f"no temperature fits validation: the loss falls up to {found.temperature:g}, as where {end} answer is "
-            "told rightly by the probabilities"
+            f"no temperature fits validation: the loss falls all the way to {found.temperature:g}, as it does where "
+            f"the probabilities get {end} answer right"
         )
     return [*notes, _seen(model, task)]
 
@@ -158,8 +158,8 @@ def _seen(model: Encoder, task: Task) -> str:
     if model.tuned_on == task.fingerprint:
         return f"{told}: the model was trained on neither"
     if model.tuned_on is None:
-        return f"{told}; nobody recorded what the model was trained on: it may have seen them, and doubts less then"
-    return f"{told}; the model was trained on other data: it may have seen some of them, and doubts less then"
+        return f"{told}; nobody recorded what the model was trained on: it may have seen them, and then doubts fewer"
+    return f"{told}; the model was trained on other data: it may have seen some of them, and then doubts fewer"
 
 
 def _figures(task: Task, found: Found, tables: Mapping[str, pd.DataFrame]) -> list[Figure]:
@@ -196,10 +196,10 @@ def _calibration_figures(one: Calibration, temperature: float) -> list[Figure]:
         Figure(
             "lines", "reliability", x="confidence", y="share", color="series", low="low", high="high",
             key="reliability", title="How sure, and how often right",
-            caption="Decisions in 15 bins of equal mass: their mean confidence, and the share that is right. Under "
-            "the line of perfect calibration the model is too sure of itself; between the band's ends the share lies "
-            f"95 times of 100 where calibration is perfect. Expected calibration error {told}. The temperature that "
-            f"fits is {temperature:.2f}.",
+            caption="Decisions in 15 bins of equal mass: their mean confidence, and the share that is right. Below "
+            "the line of perfect calibration, the model is too sure of itself; if calibration were perfect, the "
+            f"share would lie within the band 95 times of 100. Expected calibration error {told}. The temperature "
+            f"that fits is {temperature:.2f}.",
             labels={"share": "share that is right", "series": "", "low": "from", "high": "to"},
         ),
         Figure(
@@ -222,9 +222,9 @@ def _slice_figures(found: Found, slices: pd.DataFrame) -> list[Figure]:
             "intervals", "slices", x="difference", y="slice", low="low", high="high", color="kind",
             where={"by": by, "certain": True}, key=f"slices_{by}", middle=0.0,
             title=f"Slices that differ: {told}",
-            caption=f"{told[0].upper()}{told[1:]} inside the slice minus outside, of the slices that were found "
-            f"among {found.tried:,} (p < .05, corrected by max-T). They were picked for being large: the differences "
-            "are likely smaller, and the 95% intervals ignore that.",
+            caption=f"{told[0].upper()}{told[1:]} inside the slice minus outside, for the slices that were found "
+            f"among {found.tried:,} (p < .05, corrected by max-T). They were picked for being large: the "
+            "differences are likely smaller, and the 95% intervals ignore that.",
             labels={"difference": f"difference of {told}", "low": "from", "high": "to"},
         ))  # fmt: skip
     return figures
@@ -233,8 +233,8 @@ def _slice_figures(found: Found, slices: pd.DataFrame) -> list[Figure]:
 def _how_sure(over: Estimate) -> str:
     """What confidence minus accuracy means."""
     if not over.sure or over.low <= 0 <= over.high:  # type: ignore[operator]
-        return "on average it is about as sure as it is right"
-    return f"on average it is {'surer than' if over.value > 0 else 'less sure than'} it is right"
+        return "on average it is about as confident as it is right"
+    return f"on average it is {'more' if over.value > 0 else 'less'} confident than it is right"
 
 
 def sentence(result: Result) -> Statement | None:
@@ -242,12 +242,12 @@ def sentence(result: Result) -> Statement | None:
     told = [f"{score.unit} is {sure(Estimate.of_number(score), decimals)}"]
     if result.numbers(key="calibration_error"):
         row = result.tables["calibration"].iloc[0]
-        how = f"{decimals(row['calibration_error'])}, and {decimals(row['expected'])} where calibration is perfect"
-        certain = "" if row["p"] < LEVEL else ", which a calibrated model can have, too"
+        how = f"{decimals(row['calibration_error'])}, against {decimals(row['expected'])} under perfect calibration"
+        certain = "" if row["p"] < LEVEL else ", no more than a calibrated model can have"
         told.append(f"the calibration error is {how}{certain}")
         over = Estimate(row["overconfidence"], row["overconfidence_low"], row["overconfidence_high"])
         told.append(f"{_how_sure(over)} (confidence minus accuracy: {sure(over, percent)})")
     for by in result.numbers(key="slices_found")[:1]:  # by what is right, where anything is
-        what = "by what is right or wrong" if by.of["by"] == "right" else "by the loss"
-        told.append(f"of {by.n} slices {counted(int(by.value), 'differs', 'differ')} {what} (p < .05, max-T)")
+        what = "in what is right or wrong" if by.of["by"] == "right" else "in the loss"
+        told.append(f"of {by.n} slices, {counted(int(by.value), 'differs', 'differ')} {what} (p < .05, max-T)")
     return Statement(f"Its {'; '.join(told)}.", score.value, decimals)

@@ -17,8 +17,8 @@ def consequences(result: Result) -> list[Consequence]:
     beside = Bars.of({"strongest word": share, "all others": 1 - share.value}, most=1.0)
     if share.low is None:  # of one text: no more than an example
         text = (
-            f"In the one text that was explained the word that counts most carries {percent(share.value)} of the "
-            "prediction: explain more texts before you say so of the model."
+            f"In the one text that was explained, the word that counts most carries {percent(share.value)} of the "
+            "prediction. Explain more texts before you say so of the model."
         )
         return [Consequence("looks", text, 0.5, "texts", beside, is_open=True, of_skill=True)]
     hangs = "hangs on one word" if share.value >= _ONE_WORD else "rests on several words"

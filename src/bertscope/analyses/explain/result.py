@@ -21,6 +21,7 @@ from bertscope.core.intervals import bootstrap_interval
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
+from bertscope.core.statement import number_of
 
 if TYPE_CHECKING:
     from bertscope.data.task import Task
@@ -57,9 +58,9 @@ def _texts() -> Figure:
     return Figure(
         "texts", "words", x="word", y="row", side="target", facet="said", token="text", value="attribution",
         key="texts", title="The words that made each prediction",
-        caption="What is explained stands before its text, with its probability and whether it is right, where that "
-        "is known. Blue words with a line under them are for it, orange ones with dots against it, the more the "
-        "stronger they are beside the text's strongest word; under the mouse, or by the arrow keys, is a word's "
+        caption="What is explained stands before its text, with its probability and, where that is known, whether "
+        "it is right. Blue underlined words speak for it, orange dotted ones against it; the stronger the colour, "
+        "the nearer a word comes to the text's strongest. Point at a word, or use the arrow keys, to see its "
         "attribution.", labels={"attribution": "attribution"},
     )  # fmt: skip
 
@@ -153,15 +154,18 @@ def _mean(key: str, values: np.ndarray, example: np.ndarray, unit: str) -> Numbe
 def _notes(model: Encoder, examples: Examples, some: Examples, found: Attributions) -> list[str]:
     notes = []
     if len(some) < len(examples):
-        notes.append(f"{len(some):,} of {len(examples):,} texts are explained, by a hash of their ids")
+        notes.append(f"{len(some):,} of {len(examples):,} texts are explained, chosen by a hash of their ids")
     if silent := len(some) - len(np.unique(found.targets.example)):
-        notes.append(f"{silent:,} texts have no word, or nothing that is predicted of them, and are left out")
+        without = number_of(silent, "text is", "texts are")
+        notes.append(f"{without} left out: no word, or nothing that is predicted")
     if cut := int((found.unread > 0).sum()):
-        words = int(found.unread.sum())
-        notes.append(f"{words:,} words of {cut:,} texts aren't read by {model.name}, and have no attribution")
+        words = number_of(int(found.unread.sum()), "word", "words")
+        notes.append(f"{words} of {number_of(cut, 'text', 'texts')} not read by {model.name}: no attribution")
     if missed := int(found.missed.sum()):
         most = int(found.nodes.max())
-        notes.append(f"the words of {missed:,} of {len(found):,} predictions don't add up with {most} points")
+        notes.append(
+            f"the words of {missed:,} of {len(found):,} predictions don't add up to the whole with {most} points"
+        )
     return notes
 
 
@@ -194,9 +198,9 @@ def faithful_part(
     figure = Figure(
         "intervals", "faithfulness", x="value", y="method", facet="measure", color="how", low="low", high="high",
         middle=0.0, key="faithfulness", title="Are the explanations faithful?",
-        caption="What the prediction loses, beyond random orders of the words: comprehensiveness, without the words "
-        "of the highest attributions, where more is better; sufficiency, with these alone, where less is better. "
-        "95% bootstrap intervals over texts.", labels={"value": f"{unit}, beyond random words"},
+        caption="What the prediction loses, beyond what it loses with words in random order. Comprehensiveness: "
+        "without the words of the highest attributions, where more is better. Sufficiency: with these alone, where "
+        "less is better. 95% bootstrap intervals over texts.", labels={"value": f"{unit}, beyond random words"},
     )  # fmt: skip
     agreement = pd.DataFrame(rows, columns=["between", "correlation", "low", "high", "n"])
     tables = {"faithfulness": table, "agreement": agreement}
@@ -215,11 +219,14 @@ def _notes_on(lost: Faithfulness, found: Attributions, asked: ModelOutput) -> li
     shares = ", ".join(map(str, PERCENT))
     notes = [f"faithfulness: {shares}% of the words, {RANDOM} random orders shared by all methods; passes: {passes}"]
     if left := len(found) - len(lost.example):
-        notes.append(f"{left:,} predictions have no word that could be taken away, and say nothing of faithfulness")
+        without = number_of(left, "prediction has", "predictions have")
+        notes.append(f"{without} no word that could be taken away: nothing is said of their faithfulness")
     if not asked.words_can_go:
-        notes.append("words are only masked: without the deleted ones, what is explained would be found elsewhere")
+        notes.append("words are only masked: if they were deleted, what is explained would stand elsewhere")
     if asked.output is None:
-        notes.append("no model with random weights stands beside it: only a task's labels say what is on top of one")
+        notes.append(
+            "no model with random weights stands beside it: only a task's labels say what to put on top of one"
+        )
     return notes
 
 
@@ -239,9 +246,9 @@ def corpus_part(asked: ModelOutput, words: CorpusWords, config: ExplainConfig, r
     figure = Figure(
         "intervals", "corpus_words", x="mean", y="word", color="class", low="low", high="high", middle=0.0,
         where={"shown": True}, key="corpus_words", title="The words that push each class",
-        caption=f"The mean attribution of words in {LEAST} texts or more, of those that are for a class (p < .05, "
-        "corrected for all words) the ones of which that is surest, by the end of the interval that is nearer to 0. "
-        "95% intervals over texts, not corrected.",
+        caption=f"The mean attribution of words that occur in {LEAST} texts or more. Of those that speak for a "
+        "class (p < .05, corrected for all words), the surest are shown, by the end of the interval that is nearer "
+        "to 0. 95% intervals over texts, not corrected.",
         labels={"mean": "mean attribution"},
     )  # fmt: skip
     return Part(tables, numbers, [figure] if tables["corpus_words"]["shown"].any() else [], notes)

@@ -48,7 +48,7 @@ def features_result(
     having = tables["layers"].drop_duplicates("feature").set_index("feature")["n"].astype(int)
     called = features.words["feature"]
     rare = [f"{called.get(key, key)} ({n})" for key, n in having.items() if n < min(_FEW, passed.examples)]
-    few = [f"few of the {passed.examples} texts have: {', '.join(rare)}"] if rare else []
+    few = [f"few of the {passed.examples} texts have such words: {', '.join(rare)}"] if rare else []
     return features.result(
         tables=tables,
         headline=_headline({key: mostly_special(reader, which) for which, key in enumerate(models)}, passed.examples),
@@ -194,8 +194,9 @@ def _figures(tables: Mapping[str, pd.DataFrame], names: Mapping[str, str]) -> li
             "lines", "layers", x="layer", y="attention", color="feature", low="low", high="high",
             where={"checkpoint": model, "by": by}, title=f"{title}{of[model]}",
             caption=f"{whose} to the strongest word of each kind in a text, averaged over heads and over the texts "
-            "that have such a word, with its 95% bootstrap interval over texts. The table has beside it what it gets "
-            "beyond uniform attention, and what as many random words would: a maximum grows with their number.",
+            "that have such a word, with its 95% bootstrap interval over texts. The table also has what that word "
+            "gets beyond uniform attention, and what the strongest of as many random words would get: a maximum "
+            "grows with their number.",
             labels=_LABELS, key=figure_key(f"layers_{by}", model, names),
         )
         for model in names

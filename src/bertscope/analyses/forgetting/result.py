@@ -79,8 +79,8 @@ def forgetting_result(
 def sentence(result: Result) -> Statement | None:
     forgotten = Estimate.of_number(result["forgotten"])
     said = (
-        f"At the end of the fine-tuning {sure(forgotten, points)} points of the masked words that its base guesses "
-        f"are forgotten; {points(result['drifted'].value)} points are lost by the base's own coordinates."
+        f"At the end of fine-tuning, {sure(forgotten, points)} points of the masked words that its base guesses are "
+        f"forgotten; in the base's own coordinates {points(result['drifted'].value)} points are lost."
     )
     return Statement(said, forgotten.value, in_points)
 

@@ -22,12 +22,12 @@ def consequences(result: Result) -> list[Consequence]:
     beside = Line.of(layers, "layer", "value", rule=_CONE)
     cosine, mended = known[0].value, result.numbers(key="baseline_mended", model=last)
     if cosine < _CONE:
-        text = f"Cosines of its word vectors can be read as they are: two random words have {cosine:.2f}."
+        text = f"Cosines of its word vectors can be read as they are: that of two random words is {cosine:.2f}."
         return [Consequence("knows", text, 0.2, "cone", beside)]
     better = min((abs(number.value) for number in mended), default=cosine)
-    cure = f"; without its top directions, or standardised, they have {better:.2f}" if better < _CONE else ""
+    cure = f" (without the top directions, or standardised: {better:.2f})" if better < _CONE else ""
     text = (
-        f"Don't read cosines of its word vectors as they are: two random words of the last layer have {cosine:.2f}"
-        f"{cure}."
+        "Don't read cosines of its word vectors as they are: in the last layer that of two random words is "
+        f"{cosine:.2f}{cure}."
     )
     return [Consequence("knows", text, min(1.0, 0.2 + cosine / 2), "cone", beside)]

@@ -43,9 +43,9 @@ _MEANINGS = (
     "Baseline: the mean cosine of two random words; 0 where words point everywhere, 1 where all point one way. The "
     "others are what is left beyond chance. SelfSim*: the mean cosine of two occurrences of a word, less the "
     "baseline; 0 where context decides everything. Intra-sentence*: the mean cosine of a word with its text, less "
-    "the baseline. MEV*: how much of a few occurrences of a word one direction explains, less what it explains of as "
-    "many random ones. SelfSim* and MEV* are of the words that are frequent enough in a corpus of the size that a "
-    "note says."
+    "the baseline. MEV*: how much of a few occurrences of a word one direction explains, less what it explains of "
+    "as many random ones. SelfSim* and MEV* are of words that are frequent enough in a corpus of the size that a "
+    "note gives."
 )
 _DIMENSIONS = {
     RANK: "The exponential of the entropy of the covariance's eigenvalues: to how many equally strong directions the "
@@ -279,8 +279,8 @@ def _words(checkpoint: str, names: dict[str, str]) -> Figure:
         "intervals", "words", key=_of(checkpoint, "words", names), x="value", y="word", low="low", high="high",
         color="kind", where={"checkpoint": checkpoint},
         title="Most and least contextual words" + _which(checkpoint, names),
-        caption="SelfSim* in the last layer: the mean cosine of two occurrences of the word, less the baseline. The "
-        "words with the lowest upper and the highest lower ends: bars are 95% intervals by leaving groups of texts "
-        "out.",
+        caption="SelfSim* in the last layer: the mean cosine of two occurrences of the word, less the baseline. "
+        "Shown are the words whose intervals have the lowest upper and the highest lower ends. Bars are 95% "
+        "intervals by leaving groups of texts out.",
         labels=_LABELS | {"value": _WORDS[ADJUSTED[SELF]]},
     )  # fmt: skip

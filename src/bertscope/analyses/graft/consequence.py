@@ -16,11 +16,11 @@ def consequences(result: Result) -> list[Consequence]:
     beside = Cells.of(layers, "share", column=None, marked=layers[layers["certain"]], both_ways=True)
     missed = layers[layers["certain"] & (layers["share"] > 0)]
     if missed.empty:
-        text = f"Where what it learnt lives is open: of its {len(layers)} {LAYERS} none alone holds it for certain."
+        text = f"Where what it learnt lives is open: none of its {len(layers)} {LAYERS} alone holds it for certain."
         return [Consequence("changed", text, 0.3, "layer", beside, is_open=True, of_skill=True)]
     most = missed.loc[missed["share"].idxmax()]
     text = (
-        f"What it learnt lives in {len(missed)} of its {len(layers)} {LAYERS} for certain, layer {most['layer']} "
-        f"first: with that layer as it was before the training, {percent(most['share'])} of what was learnt is lost."
+        f"What it learnt is certain to live in {len(missed)} of its {len(layers)} {LAYERS}. Layer {most['layer']} "
+        f"matters most: putting it back as it was before training loses {percent(most['share'])} of what was learnt."
     )
     return [Consequence("changed", text, 0.7, "layer", beside, of_skill=True)]

@@ -95,8 +95,8 @@ def _notes(
     notes = []
     if worse:
         notes.append(
-            "by the loss the tuned model is worse than the base under its task head: shares are of that harm, not of "
-            "what was learnt; those of the score (score_share) may be of a gain"
+            "by the loss, the tuned model is worse than the base under its task head: shares are of that harm, not "
+            "of what was learnt; those of the score (score_share) may be of a gain"
         )
     if not told_apart:
         notes.append("base and tuned can't be told apart by the loss on these texts: there is nothing to share out")
@@ -211,7 +211,7 @@ def sentence(result: Result) -> Statement | None:
     needed = next(iter(result.numbers(key="most_needed", kind="layer")), None)
     if needed is not None:
         place = str(needed.of["unit"]).replace(":", " ")
-        told += f" Of single layers, {place} is missed most: without what it learnt {percent(needed.value)} is lost."
+        told += f" Of single layers, {place} is missed most: without what it learnt, {percent(needed.value)} is lost."
     return Statement(told, half[0].value, lambda value: f"{value:.0f} layer{'s' if value > 1 else ''}")
 
 

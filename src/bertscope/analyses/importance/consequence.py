@@ -24,13 +24,13 @@ def consequences(result: Result) -> list[Consequence]:
     beside = Line.of(by, "share", "score", marked=float(cheap["share"]), along="heads off")
     if not cheap["off"]:
         text = (
-            f"Its {HEADS} are all used: with the first {percent(by['share'].iloc[1])} of them off, the score falls "
-            f"by more than {points(_COSTS)} points."
+            f"Few of its {HEADS} can be spared: with the least important {percent(by['share'].iloc[1])} off, the "
+            f"score falls by more than {points(_COSTS)} points."
         )
         return [Consequence("price", text, 0.4, "heads_off", beside)]
-    random_costs = f", where a random choice costs {points(whole - random['score'].iloc[0])}" if len(random) else ""
+    at_random = f"; as many at random cost {points(whole - random['score'].iloc[0])} points" if len(random) else ""
     text = (
         f"{percent(cheap['share'])} of its {HEADS} can be off at once for {points(whole - cheap['score'])} points "
-        f"of the score, those first that the gradient calls unimportant{random_costs}."
+        f"of the score, if those go first that the gradient calls least important{at_random}."
     )
     return [Consequence("price", text, 0.5, "heads_off", beside, command="bertscope shrink {model} --on {data}")]

@@ -16,6 +16,7 @@ from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.reliability import ENOUGH
 from bertscope.core.result import Result
+from bertscope.core.statement import too_long
 from bertscope.core.units import Unit, columns
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def importance_result(
     if checked is not None:
         tables |= {"agreement": checked.agreement, "curves": checked.curves, "areas": checked.areas}
         if checked.truncated:
-            notes.append(f"{checked.truncated} test texts are longer than {model.max_length} tokens and were cut")
+            notes.append(too_long(checked.truncated, "test text", f"{model.max_length} tokens"))
         notes += [_why(task, checked, kind) for kind in found.kinds if loss_leads(checked, kind)]
     if config.form == "cumulative":
         notes.append(

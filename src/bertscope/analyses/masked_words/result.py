@@ -43,8 +43,9 @@ def masked_words_result(
         headline.append(drawn_number("accuracy", draws["accuracy"], pieces, "accuracy", model=key))
         headline.append(drawn_number("bits_per_piece", draws["bits_per_piece"], pieces, "bits", model=key))
         if texts < passed.examples:
-            without = f"{passed.examples - texts:,} of {passed.examples:,}"
-            unread.append(f"{names[key]}: {without} texts have no masked word that it reads")
+            without = f"{passed.examples - texts:,} of {passed.examples:,} texts"
+            have = "has" if passed.examples - texts == 1 else "have"
+            unread.append(f"{names[key]}: {without} {have} no masked word that it reads")
     return masked_words.result(
         tables={"scores": pd.DataFrame(rows)},
         headline=headline,

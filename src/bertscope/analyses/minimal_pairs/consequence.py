@@ -15,7 +15,7 @@ def consequences(result: Result) -> list[Consequence]:
     found = []
     if own:
         first, above = own[0], is_above(own[0], _GUESSING)
-        share = f"the good one is likelier to it in {in_100(first.value)} pairs, and guessing has 50"
+        share = f"it finds the good one likelier in {in_100(first.value)} pairs; guessing gets 50"
         tells = "It tells good sentences from bad ones" if above else "It takes bad sentences for good ones"
         text = (
             f"Whether it tells good sentences from bad ones is open: {share}."
@@ -29,12 +29,12 @@ def consequences(result: Result) -> list[Consequence]:
             text = "Whether fine-tuning made it forget grammar is open: no loss can be shown."
         elif lost.value < 0:
             text = (
-                "Fine-tuning did its grammar no harm: through an affine map it tells good from bad better than "
+                "Fine-tuning did its grammar no harm: read through an affine map, it tells good from bad better than "
                 "before."
             )
         else:
             text = (
-                f"Fine-tuning made it forget grammar: {points(lost.value)} points of telling good from bad are lost."
+                f"Fine-tuning made it forget grammar: at telling good from bad it loses {points(lost.value)} points."
             )
         found.append(Consequence("changed", text, 0.3 if is_open(lost) else 0.6, "phenomena", is_open=is_open(lost)))
     return found

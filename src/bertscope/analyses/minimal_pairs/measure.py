@@ -20,6 +20,7 @@ from bertscope.core.intervals import bootstrap_interval, share_interval
 from bertscope.core.model_record import by_key
 from bertscope.core.progress import progress
 from bertscope.core.result import Result
+from bertscope.core.statement import number_of, too_long
 from bertscope.core.statistics import holm, sign_flip_p, sign_flip_ps
 from bertscope.data.minimal import MinimalPairs
 from bertscope.models.encoder import Encoder
@@ -99,9 +100,10 @@ def _short_enough(
             f"every pair of {pairs.name} is longer than {longest} tokens, which is all that is read of it"
         )
     if len(kept) < n:
-        notes.append(f"{n - len(kept):,} pairs are longer than the models read, and are left out")
+        notes.append(too_long(n - len(kept), "pair", "the models read", "left out"))
     if strange := int(np.any([one.unknown.reshape(2, n).any(0) for one in read], axis=0)[kept].sum()):
-        notes.append(f"{strange:,} pairs have pieces that the vocabulary doesn't know: their likelihoods mean little")
+        have = number_of(strange, "pair has", "pairs have")
+        notes.append(f"{have} pieces that the vocabulary doesn't know: such likelihoods mean little")
     return (pairs if len(kept) == n else pairs.take(kept)), np.concatenate([kept, n + kept]), notes
 
 

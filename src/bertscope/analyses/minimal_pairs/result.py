@@ -16,7 +16,7 @@ from bertscope.core.intervals import bootstrap_interval, mean_number, share_inte
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, percent, points, sure
+from bertscope.core.statement import Statement, counted, percent, points, sure
 
 if TYPE_CHECKING:
     from bertscope.data.minimal import MinimalPairs
@@ -134,13 +134,13 @@ def sentence(result: Result) -> Statement | None:
     first = told["own"][0]
     above = result.numbers(key="above", way="own")[0]
     words = (
-        f"The good text is the likelier one in {percent(first.value)} of {first.n:,} pairs, and of {above.n} "
-        f"phenomena {above.value:.0f} are found above one half"
+        f"The good text is the likelier one in {percent(first.value)} of {first.n:,} pairs; of {above.n} phenomena, "
+        f"{counted(int(above.value), 'is', 'are')} found above one half"
     )
     if told["mapped"]:
         lost = Estimate.of_number(result.numbers(key="forgotten")[0])
         words += (
-            f"; after tuning, through an affine map, it is in {percent(told['mapped'][0].value)}: "
+            f"; after tuning, read through an affine map, it is likelier in {percent(told['mapped'][0].value)}: "
             f"{sure(lost, points)} points are forgotten"
         )
     return Statement(f"{words}.", first.value, percent)

@@ -17,12 +17,12 @@ def consequences(result: Result) -> list[Consequence]:
     found = heads[certain & (heads["share"] > 0)]
     beside = Cells.of(heads, "share", marked=found, both_ways=True)
     if found.empty:
-        text = f"Which of its {len(heads)} heads makes the difference between the two texts of a pair is open."
+        text = f"Which of its {len(heads)} heads make the difference between the two texts of a pair is open."
         return [Consequence("looks", text, 0.3, "head_denoise", beside, is_open=True)]
     most = found.loc[found["share"].idxmax()]
     text = (
-        f"The word that differs is told by few heads: head {most['layer']}.{most['head']} alone carries "
-        f"{percent(most['share'])} of what makes the answers differ, and {len(found)} of {len(heads)} heads carry "
-        "some."
+        f"Head {most['layer']}.{most['head']} alone carries {percent(most['share'])} of what makes the answers to "
+        f"the two texts of a pair differ; {len(found)} of {len(heads)} heads "
+        f"{'carries' if len(found) == 1 else 'carry'} some of it."
     )
     return [Consequence("looks", text, 0.6, "head_denoise", beside)]

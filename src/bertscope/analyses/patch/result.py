@@ -15,7 +15,7 @@ from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.reliability import ENOUGH
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, counted, percent, sure
+from bertscope.core.statement import Statement, counted, number_of, percent, sure
 
 if TYPE_CHECKING:
     from bertscope.data.minimal import MinimalPairs
@@ -139,7 +139,8 @@ def _notes(
         notes.append("left out, since they carry all of it by construction: the embeddings at the tokens that differ")
     if "certain" not in patches and patches["share"].notna().any():
         notes.append(
-            f"{tested} pairs have an unrelated pair of the same answers and length: too few for a test; give more"
+            f"only {number_of(tested, 'pair has', 'pairs have')} an unrelated pair of the same answers and length: "
+            "too few for a test; give more"
         )
     notes += [
         f"{config.permutations} permutations are too few for any of {rows['p'].notna().sum()} activations to be "
@@ -152,7 +153,8 @@ def _notes(
     ]
     if sampled:
         notes.append(
-            f"patched one by one are some from large to small by the gradient: {', '.join(dict.fromkeys(sampled))}"
+            "patched one by one is a sample, from large to small by the gradient: "
+            f"{', '.join(dict.fromkeys(sampled))}"
         )
     notes += [
         f"ranking of {row.kind} ({row.direction}): split-half reliability {row.pearson:.2f}; under {ENOUGH} it is "
@@ -232,8 +234,8 @@ def _of_pairs(tables: Mapping[str, pd.DataFrame]) -> list[Figure]:
             "heatmap", "tokens", x="token", y="layer", value="share", where={"pair": pair}, key=f"pair_{place}",
             title=f"Pair {pair}, word by word", labels=_LABELS, middle=0.0,
             caption=f"Clean: {texts.at[pair, 'clean']} Corrupted: {texts.at[pair, 'corrupted']} The share of the "
-            "difference that comes back if the corrupted text has the clean one's state after this layer at this "
-            "token alone. Where the two texts differ, both words stand.",
+            "difference that comes back if the corrupted text is given the clean one's state after this layer, at "
+            "this token alone. Where the two texts differ, both words are shown.",
         )
         for place, pair in enumerate(dict.fromkeys(tables["tokens"]["pair"]), start=1)
     ]  # fmt: skip
@@ -247,13 +249,13 @@ def sentence(result: Result) -> Statement | None:
     most = heads.loc[heads["share"].idxmax()]
     share = Estimate.of(most["share"], most["low"], most["high"])
     told = (
-        f"Of the difference between clean and corrupted texts, {str(most['unit']).replace(':', ' ')} carries most of "
-        f"the {len(heads)} heads that were patched: {sure(share.without_interval(), percent)}"
+        f"Of the difference between clean and corrupted texts, {str(most['unit']).replace(':', ' ')} carries the "
+        f"most of the {len(heads)} heads that were patched: {sure(share.without_interval(), percent)}"
     )
     if "certain" in heads:
-        told += f"; of {len(heads)} heads {counted(int(heads['certain'].sum()), 'is', 'are')} found to carry some "
+        told += f"; of {len(heads)} heads, {counted(int(heads['certain'].sum()), 'is', 'are')} found to carry some "
         told += "(p < .05, Holm)"
     over = result.numbers(key="taken_over")
     if over:
-        told += f"; from layer {over[0].value:.0f} on it is at [CLS] rather than at the words that differ"
+        told += f"; from layer {over[0].value:.0f} on, it is at [CLS] rather than at the words that differ"
     return Statement(f"{told}.", share.value, percent)

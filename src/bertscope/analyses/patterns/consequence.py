@@ -18,8 +18,8 @@ def consequences(result: Result) -> list[Consequence]:
     fixed = sum(number.value for number in shares)
     least = sum(number.low or 0.0 for number in shares)
     text = (
-        f"In about {percent(fixed)} of cases its {HEADS} look at fixed places, a special sign or the neighbours, "
-        f"whatever the text says; in at least {percent(least)}, given how often that is told wrongly."
+        f"In about {percent(fixed)} of cases its {HEADS} look at fixed places, a special token or the neighbours, "
+        f"whatever the text says; in at least {percent(least)}, allowing for the classifier's own errors."
     )
     beside = Bars.of({"fixed places": fixed, "other": 1 - fixed}, most=1.0)
     return [Consequence("looks", text, 0.4, "layers", beside, of_skill=True)]

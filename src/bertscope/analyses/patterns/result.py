@@ -206,10 +206,10 @@ def _how_sure(config: PatternsConfig) -> str:
     )
     plain = ", none of them norm-weighted" if config.weighted else ""
     return (
-        f"classes are by classifiers with a macro F1 of {by_head['macro_f1']:.2f} on {by_head['maps']} maps, "
-        f"labelled alike by two people, of heads they never saw ({by_model['macro_f1']:.2f}: of a model they never "
-        f"saw){plain}; their ranges reach over classifiers trained on each one's labels, with and "
-        "without their mistakes"
+        f"classes come from classifiers with a macro F1 of {by_head['macro_f1']:.2f} on {by_head['maps']} maps, "
+        f"labelled alike by two people, of heads they never saw ({by_model['macro_f1']:.2f} on those of a model "
+        f"they never saw){plain}; ranges cover classifiers trained on each person's labels, with and without the "
+        "classifiers' mistakes"
     )
 
 

@@ -22,7 +22,6 @@ def consequences(result: Result) -> list[Consequence]:
     _, target, number, bar = max(found, key=lambda one: one[0])
     text = (
         f"Layer {number.of['layer']} knows the {target.replace('_', ' ')} of words in context: "
-        f"{in_100(number.value)} "
-        f"right, where the word alone gives {in_100(bar)}."
+        f"{in_100(number.value)} right; the word alone gives {in_100(bar)}."
     )
     return [Consequence("knows", text, 0.4, "accuracy", Bars.of({"in context": number, "word alone": bar}, most=1.0))]

@@ -26,6 +26,7 @@ from bertscope.core.model_record import records
 from bertscope.core.progress import progress
 from bertscope.core.resampling import Resampling, RunningMean
 from bertscope.core.result import Result
+from bertscope.core.statement import too_long
 from bertscope.models.evaluating import best_device, full_precision
 from bertscope.models.sending import sent
 
@@ -50,8 +51,8 @@ def measure(states: Sequence[Given], examples: Examples, config: ProbeConfig) ->
                 notes.append(f"left out: {error}")
             bar.advance(target=target.name)
     left_out = {text for store in stores.values() for text in store.left_out}
-    too_long = [f"{len(left_out)} texts are longer than a model reads and were left out"] if left_out else []
-    notes = [*examples.notes, *notes, *too_long]
+    unread = [too_long(len(left_out), "text", "a model reads", "left out")] if left_out else []
+    notes = [*examples.notes, *notes, *unread]
     return probe_result(probed, config, records(stores.values()), subject(examples), notes)
 
 

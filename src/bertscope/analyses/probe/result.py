@@ -225,7 +225,8 @@ def _notes(probed: Sequence[ProbedTarget]) -> list[str]:
         )
     if words:
         notes.append(
-            f"no control task for {', '.join(words)}: the type is the label, and a control by type the same task"
+            f"no control task for {', '.join(words)}: the type is the label, and a control by type would be the "
+            "same task"
         )
     return notes
 
@@ -238,8 +239,8 @@ def _figures(probed: Sequence[ProbedTarget], config: ProbeConfig) -> list[Figure
         "lines", "curves", key="accuracy", x="layer", y="accuracy", low="low", high="high", color="series",
         facet="target", title="What each layer knows",
         caption=f"How often {such} reads the label off a layer's vectors, on texts that it was not trained on, with "
-        "its 95% bootstrap interval over texts. Control task: every word has a random label of its own; what a probe "
-        "reaches there it learned by heart. Layer 0 is the output of the embeddings, which knows no context."
+        "its 95% bootstrap interval over texts. Control task: every word has a random label of its own; what a "
+        "probe reaches there, it learnt by heart. Layer 0 is the output of the embeddings, which knows no context."
         + (f" What is read: {meant}." if meant else ""),
         labels=_LABELS,
     )  # fmt: skip

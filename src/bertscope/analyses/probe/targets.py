@@ -83,7 +83,7 @@ def choose_targets(
     if not usable:
         raise UserError("these texts tell nothing to probe for; give a treebank, demo/corpus or a task")
     alike = [name for name, target in found.items() if target is not None and name not in usable and not wanted]
-    notes = [f"left out, since all have the same: {', '.join(alike)}"] if alike else []
+    notes = [f"left out, since all have the same label: {', '.join(alike)}"] if alike else []
     return [usable[name] for name in dict.fromkeys(wanted or usable)], notes
 
 

@@ -13,7 +13,7 @@ def consequences(result: Result) -> list[Consequence]:
     if not known:
         return []
     text = (
-        f"In the last layer two directions hold {percent(known[0].value)} of what tells the tokens of this sentence "
+        f"In the last layer, two directions hold {percent(known[0].value)} of what tells the tokens of this sentence "
         "apart: the picture shows that much."
     )
     return [Consequence("looks", text, 0.1, "points")]

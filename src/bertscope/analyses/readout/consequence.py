@@ -21,7 +21,7 @@ def consequences(result: Result) -> list[Consequence]:
         return [Consequence("knows", text, 0.5, "score", beside, of_skill=True)]
     text = (
         f"The answer is there after {first} of its {last} {LAYERS}: {there[name].of['share']} of what it knows "
-        "beyond chance can be read off there. Whether the layers above can go, only a training without them tells."
+        "beyond chance can be read there. Only training it without the layers above tells whether they can go."
     )
     command = "bertscope truncate {base} --on {data}"
     return [Consequence("knows", text, 0.6, "score", beside, command=command, of_skill=True)]

@@ -116,7 +116,7 @@ def _notes(model: Encoder, task: Task, found: Found, config: ReadoutConfig) -> l
     elif config.fit:
         notes.append(
             "shortcuts need training texts to be fitted on and validation texts to choose their penalty, and "
-            f"{task.name} lacks some: layers are read plainly alone"
+            f"{task.name} lacks some: layers are only read plainly"
         )
     if not task.can_flip:
         notes.append(
@@ -223,7 +223,7 @@ def _figures(task: Task, found: Found, score: Scores, by_label: pd.DataFrame) ->
             "lines", "layers", x="layer", y="settled", color="reading", low="settled_low", high="settled_high",
             key="settled", title="Where the answer settles", labels=_LABELS,
             caption="The share of texts whose final prediction stays from this layer on, or from one below it, with "
-            "95% intervals. What controls settle is settled by luck: a constant answer is often the final one.",
+            "95% intervals. What settles in the controls settles by luck: a constant answer is often the final one.",
         ),
         Figure(
             "bars", "settle", x="share", y="layer", facet="reading", key="histogram", labels=_LABELS,
@@ -265,10 +265,10 @@ def sentence(result: Result) -> Statement | None:
     first = most[name]
     told = f"{first.of['share']} of the texts have their final prediction from layer {first.value:.0f} on"
     if name == SHORTCUT:
-        told += f" through a linear shortcut, and from layer {most[PLAIN].value:.0f} on read plainly"
+        told += f" through a linear shortcut, and from layer {most[PLAIN].value:.0f} on when read plainly"
     if PERMUTED in most:
-        told += f" (through one to permuted states: layer {most[PERMUTED].value:.0f})"
+        told += f" (through a shortcut to permuted states: layer {most[PERMUTED].value:.0f})"
     if name in there:
-        lead = f"{there[name].of['share']} of the final one's lead over chance"
-        told += f"; from layer {there[name].value:.0f} on the score has {lead}"
+        lead = f"{there[name].of['share']} of its final lead over chance"
+        told += f"; from layer {there[name].value:.0f} on, the score has {lead}"
     return Statement(f"{told}.", first.value, lambda value: f"layer {value:.0f}")

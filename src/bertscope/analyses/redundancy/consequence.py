@@ -14,11 +14,12 @@ def consequences(result: Result) -> list[Consequence]:
     count, of = int(similar[0].value), similar[0].n
     if count:
         text = (
-            f"Of its {of} pairs of heads that look most alike, {count} stand in for each other: one of the two can "
-            "go."
+            f"In {count} of the {of} pairs of heads that look most alike, the two stand in for each other: one of "
+            "them can go."
         )
         return [Consequence("price", text, 0.4, "pairs", command="bertscope prune {model} --on {data}")]
     text = (
-        f"None of its {of} pairs of heads that look most alike is found to stand in for the other: alike isn't spare."
+        f"In none of the {of} pairs of heads that look most alike are the two found to stand in for each other: "
+        "alike doesn't mean spare."
     )
     return [Consequence("price", text, 0.2, "pairs", is_open=True)]

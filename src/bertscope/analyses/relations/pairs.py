@@ -174,7 +174,7 @@ def notes_on(links: LinkCounts, pairs: int, compared: int, *, has_pos: bool) -> 
     told = links.notes()
     told += [
         f"{compared:,} of {pairs:,} pairs are compared with a control pair: the same distance, parts of speech and "
-        "numbers of pieces, no punctuation; of each relation at most one pair of a sentence"
+        "numbers of pieces, no punctuation; at most one pair of a sentence for each relation"
     ]
     if not has_pos:
         told.append("the corpus has no parts of speech: control pairs may be of other ones")

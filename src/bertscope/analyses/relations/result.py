@@ -26,7 +26,7 @@ from bertscope.core.intervals import drawn_number
 from bertscope.core.null_panel import panel
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, percent, sure
+from bertscope.core.statement import Statement, number_of, percent, sure
 from bertscope.core.units import Unit
 from bertscope.core.words import model_names
 
@@ -145,12 +145,12 @@ def sentence(result: Result) -> Statement | None:
         head = cell(row, "accuracy", "low", "high")
         offset = cell(row, "offset_accuracy", "offset_low", "offset_high")
         told = (
-            f"Of the words in the relation {_called(row['relation'])} the best head finds {sure(head, percent)}, the "
-            f"best fixed offset {sure(offset, percent)}."
+            f"Of the words in the relation {_called(row['relation'])}, the best head finds {sure(head, percent)} and "
+            f"the best fixed offset {sure(offset, percent)}."
         )
     else:
         told = (
-            f"In {beats} of {len(tested)} relations the best head finds more words than the best fixed offset "
+            f"In {beats} of {len(tested)} relations, the best head finds more words than the best fixed offset "
             "(p < .05, Holm)."
         )
     return Statement(told, beats / len(tested), percent)
@@ -167,7 +167,7 @@ def _too_few(best: pd.DataFrame, frames: pd.DataFrame | None, config: RelationsC
             f"too rare to be tested (under {config.least} pairs to score): {', '.join(map(_called, untested))}"
         )
     if frames is not None and (n := int(frames["n"].max())) < _FEW:
-        notes.append(f"frames: a low-powered sample of {n} sentences; the paper has 473")
+        notes.append(f"frames: a low-powered sample of {number_of(n, 'sentence', 'sentences')}; the paper has 473")
     return notes
 
 
@@ -190,7 +190,7 @@ def _figures(tables: dict[str, pd.DataFrame], names: Mapping[str, str], config: 
             Figure(
                 "heatmap", "frames", x="head", y="layer", value="score", low="low", high="high", mark="certain",
                 middle=0.0, facet="checkpoint", title="From frame elements to what evokes the frame",
-                caption=f"The attention from {elements} to the target, beyond what a head gives that attends to all "
+                caption=f"The attention from {elements} to the target, beyond that of a head that attends to all "
                 "tokens alike, averaged over sentences. A dot: more than between other words of as many pieces at "
                 "the same distance, by a paired t-test corrected for the number of heads (Holm).",
                 labels=_LABELS, key="frames",

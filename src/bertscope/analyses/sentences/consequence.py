@@ -17,8 +17,8 @@ def consequences(result: Result) -> list[Consequence]:
     best = max((result[key] for key in keys), key=lambda number: number.value)
     verdict = "can" if best.value >= _USABLE else "should not"
     text = (
-        f"Its vectors {verdict} be used to compare texts as they are: they rank pairs as people do at "
-        f"{best.value:.2f} (1 is perfect)."
+        f"Its vectors {verdict} be used to compare texts as they are: their ranking of pairs agrees "
+        f"with people's at {best.value:.2f} (1 is perfect)."
     )
     command = "" if verdict == "can" else "bertscope contrast {model} --on {data}"
     return [Consequence("knows", text, 0.4, "spearman", Bars.of({"it": best}, most=1.0), command=command)]

@@ -33,7 +33,7 @@ _MEANINGS = {
     SPEARMAN: "Spearman's correlation of the pairs' scores with the cosine of their two texts; 1 where the order is "
     "the same",
     ALIGNMENT: "The mean squared distance of {same}, at length 1; low is close",
-    UNIFORMITY: "The logarithm of the mean of exp(-2 distance²) over all two texts; low is evenly spread",
+    UNIFORMITY: "The logarithm of the mean of exp(-2 distance²) over all pairs of texts; low is evenly spread",
 }
 
 

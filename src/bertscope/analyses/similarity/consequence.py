@@ -20,9 +20,9 @@ def consequences(result: Result) -> list[Consequence]:
         return []
     least = rsa.loc[rsa["value"].idxmin()]
     kept = rsa[rsa["value"] >= _SAME]
-    upto = f" Up to layer {kept['layer'].max()} they see texts nearly as before." if len(kept) else ""
+    upto = f" Up to layer {kept['layer'].max()}, layers see texts nearly as before." if len(kept) else ""
     text = (
-        f"Layer {least['layer']} sees texts most unlike before (correlation of what is near to what: "
+        f"Layer {least['layer']} changed most in how it sees texts (what is near to what correlates with before at "
         f"{least['value']:.2f}; 1 is unchanged).{upto}"
     )
     return [Consequence("changed", text, 0.4, "layers", Line.of(rsa, "layer", "value", marked=float(least["layer"])))]

@@ -222,7 +222,7 @@ def sentence(result: Result) -> Statement | None:
         return None
     last, moved = (result.numbers(key=key)[0] for key in ("rsa_last_layer", "lowest_rsa_layer"))
     told = (
-        f"Layer {int(moved.value)} moved farthest in fine-tuning; the last layer's RSA with what it was is "
+        f"Layer {int(moved.value)} moved farthest in fine-tuning; the last layer's RSA with what it was before is "
         f"{sure(Estimate.of_number(last))}."
     )
     return Statement(told, last.value, decimals)
@@ -233,8 +233,8 @@ def _notes(corpora: list[Corpus], names: dict[str, str], config: SimilarityConfi
     if len(depths := {store.n_layers for store in corpora[0].stores.values()}) > 1:
         counts = " and ".join(map(str, sorted(depths)))
         notes.append(
-            f"the checkpoints have {counts} layers: by layer, layer k of one stands beside layer k of the other, as "
-            "far as both go; `grid` has every two"
+            f"the checkpoints have {counts} layers: layer k of one is set beside layer k of the other, as far as "
+            "both go; `grid` has all pairs of layers"
         )
     for corpus in corpora:
         notes += [*corpus.examples.notes, *left_out_notes(corpus.stores)]
@@ -254,8 +254,8 @@ def _moving(sizes: list[int]) -> str:
     """What can't be set beside the same of another number of words."""
     counts, which = " and ".join(f"{n:,}" for n in dict.fromkeys(sizes)), " and ".join(_WORDS[one] for one in _MOVE)
     if len(set(sizes)) > 1:
-        return f"{which} move with the number of words, and the corpora have {counts}: they don't compare"
-    return f"{which} are of {counts} words and move with that number: compare them with others of as many"
+        return f"{which} move with the number of words, and the corpora have {counts}: they can't be compared"
+    return f"{which} are of {counts} words and move with that number: compare them only with others of as many"
 
 
 def _figures(tables: dict[str, pd.DataFrame], checkpoints: list[str], pairs: str) -> list[Figure]:
@@ -293,8 +293,8 @@ def _settling() -> Figure:
     return Figure(
         "lines", "by_words", key="by_words", x="n", y="value", low="low", high="high", color="layer", facet="panel",
         log_x=True, title="As more words are taken",
-        caption="The same measure from parts of the sample, each holding the one before. Where a line is flat, more "
-        "words would change nothing. Plain CKA of few words is too high, and the Procrustes distance too low: with "
-        f"as few as dimensions, any two spaces look alike. {_BAND}",
+        caption="The same measure from parts of the sample, each holding the one before. Where a line is flat, "
+        "more words would change nothing. Plain CKA of few words is too high, and the Procrustes distance too low: "
+        f"with no more words than dimensions, any two spaces look alike. {_BAND}",
         labels=_LABELS,
     )  # fmt: skip

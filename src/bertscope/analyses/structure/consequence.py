@@ -13,18 +13,17 @@ def consequences(result: Result) -> list[Consequence]:
     if not uuas or not chain:
         return []
     layer = result.numbers(key="best_layer", model=model, probe="distance")
-    where = f" from layer {layer[0].value:.0f}" if layer else ""
+    where = f"from layer {layer[0].value:.0f}" if layer else "off it"
     beside = Bars.of({"its states": uuas[0], "order alone": chain[0]}, most=1.0)
     low, high = uuas[0].low, chain[0].high
     if low is None or high is None or low <= high:
         text = (
-            f"Whether it knows how sentences are built is open: {in_100(uuas[0].value)} links are read off it, and "
-            f"{in_100(chain[0].value)} off the order of words."
+            f"Whether it knows how sentences are built is open: {in_100(uuas[0].value)} links between words can be "
+            f"read off it; the order of words alone gives {in_100(chain[0].value)}."
         )
         return [Consequence("knows", text, 0.2, "uuas_by_layer", beside, is_open=True)]
     text = (
-        f"It knows how sentences are built: {in_100(uuas[0].value)} links between words can be read{where}, where "
-        "the "
+        f"It knows how sentences are built: {in_100(uuas[0].value)} links between words can be read {where}; the "
         f"order of words alone gives {in_100(chain[0].value)}."
     )
     return [Consequence("knows", text, 0.5, "uuas_by_layer", beside)]

@@ -22,6 +22,7 @@ from bertscope.core.hashing import hashed
 from bertscope.core.model_record import records
 from bertscope.core.resampling import Resampling
 from bertscope.core.result import Result
+from bertscope.core.statement import number_of
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import best_device, full_precision
 from bertscope.models.new_task_head import with_random_weights
@@ -106,7 +107,9 @@ def _corpus(stores: Stores, texts: Examples, device: torch.device) -> tuple[Corp
     trees = Trees.of(texts)
     usable = np.all([np.diff(store.starts) == trees.lengths for store in stores.values()], axis=0)
     lost = int((~usable).sum())
-    notes = [f"{lost:,} sentences of {texts.name or 'the texts'} are left out: too long, or a word without tokens"]
+    of = texts.name or "the texts"
+    told = number_of(lost, f"sentence of {of} is", f"sentences of {of} are")
+    notes = [f"{told} left out: too long, or a word without tokens"]
     corpus = Corpus(trees, {name: Vectors(store, device) for name, store in stores.items()}, device)
     return corpus, np.flatnonzero(usable), notes if lost else []
 
@@ -127,7 +130,7 @@ def _refuse_other(scored: Stores, texts: Examples, train_stores: Stores, train_t
 def _repeated(texts: Examples, test: np.ndarray, train_texts: Examples, train: np.ndarray) -> list[str]:
     seen = {train_texts.text[row] for row in train}
     both = sum(texts.text[row] in seen for row in test)
-    return [f"{both:,} of the scored sentences also occur among those that train"] if both else []
+    return [f"{both:,} of the scored sentences also occur{'s' * (both == 1)} among those that train"] if both else []
 
 
 def find(material: Material, config: StructureConfig) -> Findings:

@@ -39,7 +39,7 @@ _MEANINGS = {
     "distances that the layer's probe predicts",
     DSPR_SENTENCES: "Spearman's correlation of a word's predicted and gold distances to all words of its sentence, "
     f"averaged over words, then over the sentences of {SHORTEST} to {LONGEST} words",
-    ROOT_ACCURACY: "How often the word of the least predicted depth, punctuation excluded, is the root",
+    ROOT_ACCURACY: "How often the word with the least predicted depth, punctuation excluded, is the root",
     NSPR_SENTENCES: "Spearman's correlation of predicted and gold depths of a sentence's words, averaged over the "
     f"sentences of {SHORTEST} to {LONGEST} words",
 }
@@ -244,8 +244,8 @@ def _pictures(findings: Findings, names: dict[str, str]) -> Figure:
     return Figure(
         "trees", "trees", key="trees", x="position", y="head", token="word", side="tree", color="edge",
         facet="picture", where={"checkpoint": first}, title="Gold trees and predicted trees",
-        caption="Above the words the gold tree, below the spanning tree of the distances that the probe on layer "
-        f"{findings.chosen[first, 'distance'].layer} of {names[first]} predicts. The root of each has a stem; "
+        caption="Above the words is the gold tree, below them the spanning tree of the distances that the probe on "
+        f"layer {findings.chosen[first, 'distance'].layer} of {names[first]} predicts. The root of each has a stem; "
         "punctuation isn't attached. Sentences that weren't named are chosen by a hash of their ids, not by score.",
         labels=_LABELS,
     )  # fmt: skip

@@ -14,7 +14,8 @@ def consequences(result: Result) -> list[Consequence]:
     first, second = list(model_names(result.models).values())[:2]
     told = lost(Estimate.of_number(change))
     rows = (
-        f", and {result['fixed'].value:,.0f} answers become right and {result['broken'].value:,.0f} wrong"
+        f"; {result['fixed'].value:,.0f} answer{' becomes' if result['fixed'].value == 1 else 's become'} right "
+        f"and {result['broken'].value:,.0f} wrong"
         if "fixed" in result else ""
     )  # fmt: skip
     scores = dict(zip(("this", "the other"), result.numbers(key="score"), strict=True))

@@ -16,7 +16,7 @@ from bertscope.core.figure import Figure
 from bertscope.core.model_record import by_key, records
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, in_points, p_told, points, sure
+from bertscope.core.statement import Statement, in_points, number_of, p_told, points, sure
 from bertscope.core.words import model_names
 from bertscope.data.answers_in_words import gold_in_words, predicted_in_words
 
@@ -144,16 +144,17 @@ def _notes(found: Compared, scores: Sequence[Scores]) -> list[str]:
         if model.tuned_on not in (None, task.fingerprint):
             told.append(f"{name} was fine-tuned on another split or other data: it may have seen some test rows")
         if cut:
-            told.append(f"{cut} test texts are longer than the {model.max_length} tokens that {name} reads")
+            long = number_of(cut, "test text is", "test texts are")
+            told.append(f"{long} longer than the {model.max_length} tokens that {name} reads")
     if all(model.record.is_one_training for model in found.models) and not found.forms:
         told.append("each model is one training: another seed of either may fix and break other rows")
     if pair.losses is None:
         which = [name for name, one in zip(names, (pair.a, pair.b), strict=True) if one.losses is None]
-        told.append(f"the loss is left out: what {' and '.join(which)} put out doesn't hold it")
+        told.append(f"the loss is left out: the outputs of {' and '.join(which)} don't hold it")
     if "calibration" not in found.tables:
         told.append("calibration is left out: these answers have no probabilities")
     if "divergence" not in distance(pair):
-        told.append("the divergence is left out: what is kept of the answers doesn't hold it")
+        told.append("the divergence is left out: the answers as they are kept don't hold it")
     least, tried = 1 / (1 + found.config.permutations), len(found.tables["slices"])
     told.append(f"{tried} slices were tried; effects of those that are found are the largest of these")
     labels = found.tables.get("labels")
@@ -191,9 +192,9 @@ def _figures(found: Compared) -> list[Figure]:
             Figure(
                 "intervals", "slices", x="difference", y="slice", low="low", high="high", color="kind",
                 where={"certain": True}, title="Where more changes than elsewhere",
-                caption=f"The mean change of the {what} in slices of the rows, less that of the other rows; those "
-                "that are found after correction for all that were tried (max-T). Chosen among many, they look "
-                "larger than they are.",
+                caption=f"The mean change of the {what} in slices of the rows, less that of the other rows. Shown "
+                "are the slices found after correction for all that were tried (max-T). Chosen among many, they "
+                "look larger than they are.",
                 labels={"difference": "change inside less outside", "slice": "", "kind": ""}, middle=0.0,
                 key="slices",
             )
@@ -202,8 +203,8 @@ def _figures(found: Compared) -> list[Figure]:
         figures.append(
             Figure(
                 "points", "bins", x="confidence", y="accuracy", color="model", title="Calibration of both models",
-                caption="Decisions in bins of equal size by their probability: the mean of what is said, and the "
-                "share that is right. Where both are equal, a model is as often right as it says.",
+                caption="Decisions in bins of equal size by their probability: the mean probability, and the share "
+                "that is right. Where both are equal, a model is right as often as it says.",
                 labels={"confidence": "probability of the answer", "accuracy": f"share right ({task.name})",
                         "model": ""}, key="calibration",
             )

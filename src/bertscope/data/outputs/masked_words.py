@@ -18,6 +18,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.masking import masked_count, word_counts
 from bertscope.core.resampling import Value
+from bertscope.core.statement import number_of
 from bertscope.data.outputs.spans import only_the_model_says
 
 
@@ -130,7 +131,9 @@ class MaskedWords:
         told = f"15% of each text's words are masked, {there.sum():,} pieces in {len(gold):,} test texts"
         notes = [f"{told}; the unigram model takes {bits:.2f} bits ({bits * np.log(2):.3f} nats) a piece"]
         if unread := int((there == 0).sum()):
-            notes.append(f"{unread:,} test texts have no masked word that the model reads")
+            notes.append(
+                f"{number_of(unread, 'test text has', 'test texts have')} no masked word that the model reads"
+            )
         return tuple(notes)
 
     def describe(self, examples: Examples) -> dict[str, Any]:

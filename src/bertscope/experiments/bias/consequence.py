@@ -12,6 +12,6 @@ def consequences(result: Result) -> list[Consequence]:
     for on, what in (("slice", "texts that have the words"), ("rest", "other texts")):
         for effect in result.numbers(key="effect_of_words", on=on):
             undecided = is_open(effect)
-            text = f"Leaving texts with these words out of the training {lost(Estimate.of_number(effect))} on {what}."
+            text = f"Leaving texts with these words out of training {lost(Estimate.of_number(effect))} on {what}."
             found.append(Consequence("fails", text, 0.3 if undecided else 0.6, "effects", is_open=undecided))
     return found

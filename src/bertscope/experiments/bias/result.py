@@ -62,8 +62,8 @@ def sentence(result: Result) -> Statement | None:
     cut, size, words = (cell(rows.loc[effect], "difference", "low", "high") for effect in ("cut", "size", "words"))
     said = (
         f"Trained without the rows that have certain words, the model's score where they occur changes by "
-        f"{sure(cut, points)} points: {sure(size, points)} by the smaller set, {sure(words, points)} by the missing "
-        f"words ({runs(rows.loc['cut'])})."
+        f"{sure(cut, points)} points: {sure(size, points)} by the smaller training set and {sure(words, points)} by "
+        f"the missing words ({runs(rows.loc['cut'])})."
     )
     return Statement(said, words.value, in_points)
 

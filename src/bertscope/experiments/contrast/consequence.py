@@ -17,11 +17,11 @@ def consequences(result: Result) -> list[Consequence]:
         for name, arm in (("before", "before"), ("after", "contrastive"))
     }
     if is_open(gain):
-        text = "Whether contrastive training makes its vectors rank texts more as people do is open."
+        text = "Whether contrastive training brings its ranking of texts closer to people's is open."
     else:
-        more = "more" if gain.value > 0 else "less"
+        closer = "closer to" if gain.value > 0 else "further from"
         text = (
-            f"Contrastive training makes its vectors rank texts {more} as people do: {gain.value:+.2f} of rank "
+            f"Contrastive training brings its ranking of texts {closer} people's: {gain.value:+.2f} in rank "
             f"correlation ({gain.unit}).{_better_untrained(result, arms['after'].value)}"
         )
     return [Consequence("changed", text, 0.4, "sts", Bars.of(arms, most=1.0), is_open(gain))]
@@ -33,4 +33,5 @@ def _better_untrained(result: Result, after: float) -> str:
     best = table[table["arm"] == "before"].sort_values("spearman").iloc[-1]
     if best["spearman"] <= after:
         return ""
-    return f" Without it, its {best['pool']} vectors do better still: {best['spearman']:.2f}, not {after:.2f}."
+    untrained = f"{best['spearman']:.2f}, not {after:.2f}"
+    return f" Without this training, its {best['pool']} vectors do better still: {untrained}."

@@ -39,8 +39,8 @@ def sentence(result: Result) -> Statement | None:
         for key in ((BEFORE, ""), ("contrastive", ""), ("contrastive", BEFORE))
     )
     said = (
-        f"The cosine of two random words grows by {sure(before)} a layer before contrastive training and by "
-        f"{sure(after)} after it: a difference of {sure(change)} ({runs(rows.loc['contrastive', ''])})."
+        f"The cosine of two random words grows by {sure(before)} per layer before contrastive training and "
+        f"by {sure(after)} after it: a difference of {sure(change)} ({runs(rows.loc['contrastive', ''])})."
     )
     return Statement(said, change.value, decimals)
 
@@ -147,9 +147,10 @@ def _plane(config: ContrastConfig) -> Figure:
     return Figure(
         "points", "runs", x="uniformity", y="alignment", color="arm", key="alignment_and_uniformity",
         title="Alignment and uniformity",
-        caption="Alignment: the mean squared distance of two texts that mean the same. Uniformity: the logarithm of "
-        "the mean of exp(-2 distance²) over all two texts. Low is good for both: near what means the same, and even "
-        f"over the sphere. A point for each training; a text is {_VECTORS[config.pool]} in the last layer.",
+        caption="Alignment: the mean squared distance of two texts that mean the same. Uniformity: the logarithm "
+        "of the mean of exp(-2 distance²) over all pairs of texts. Low is good for both: texts that mean the same "
+        "lie close together, and all texts are spread evenly over the sphere. A point for each training; a text is "
+        f"{_VECTORS[config.pool]} in the last layer.",
         labels=_LABELS,
     )  # fmt: skip
 
@@ -166,6 +167,6 @@ def _loss(config: ContrastConfig) -> Figure:
     return Figure(
         "lines", "loss", x="step", y="loss", color="arm", key="loss", title="Training loss",
         caption="The contrastive loss, mean over the steps since the last point and over seeds; with shuffled "
-        f"positives there is nothing to find, and guessing among {config.batch_size} gives log {config.batch_size}.",
+        f"positives, there is nothing to find, and guessing among {config.batch_size} gives log {config.batch_size}.",
         labels=_LABELS,
     )  # fmt: skip

@@ -141,13 +141,13 @@ def _taken() -> list[Figure]:
         Figure(
             "bars", "arms", x="training_time", y="arm", key="training_time", title="The time of the training",
             caption="The seconds of the steps, and of running frozen layers once, against those of training "
-            "everything; mean over seeds. It says little of a machine that does other things at the same time.",
+            "everything; mean over seeds. On a machine that does other things at the same time, it says little.",
             labels={"training_time": "of the time of training everything", "arm": "frozen"},
         ),
         Figure(
             "bars", "arms", x="activations", y="arm", key="memory", title="The memory of the training",
-            caption="What the largest step keeps for its backward pass, against that of training everything. Nothing "
-            "is kept below the lowest trained part.",
+            caption="What the largest step keeps for its backward pass, against what training everything keeps. "
+            "Nothing is kept below the lowest trained part.",
             labels={"activations": "of that of training everything", "arm": "frozen"},
         ),
     ]  # fmt: skip
@@ -157,7 +157,7 @@ def _movement() -> Figure:
     return Figure(
         "lines", "movement", x="layer", y="rsa", low="low", high="high", color="arm",
         key="movement", title="How far each layer moved",
-        caption="RSA of each layer with the same layer of the base: 1 where the words lie to each other as before, "
-        "as in every frozen layer above frozen ones. Layer 0 is the embeddings' output.",
+        caption="RSA of each layer with the same layer of the base: 1 where words lie to each other as before, as "
+        "they do in every frozen layer above frozen ones. Layer 0 is the embeddings' output.",
         labels={"rsa": "RSA with the base", "arm": "frozen"},
     )  # fmt: skip

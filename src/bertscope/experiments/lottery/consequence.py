@@ -14,10 +14,10 @@ def consequences(result: Result) -> list[Consequence]:
     found = []
     for _, row in arms[(arms["arm"] == "good") & (arms["stage"] == "retrained")].iterrows():
         low, high = row["minus_full_low"], row["minus_full_high"]
-        as_good = "as well as" if low <= 0 <= high else "better than" if low > 0 else "worse than"
+        as_good = "better than" if low > 0 else "worse than" if high < 0 else "as well, as far as can be told, as"
         text = (
-            f"{percent(row['left'])} of the weights in its layers, trained alone, do {as_good} the whole: "
-            f"{how_good(row['score'], full.unit)}, and {how_good(full.value, full.unit)} whole."
+            f"{percent(row['left'])} of the weights in its layers, trained alone, do {as_good} the whole model: "
+            f"{how_good(row['score'], full.unit)}, against {how_good(full.value, full.unit)}."
         )
         beside = Bars.of({"whole": full, f"{percent(row['left'])} of it": row["score"]}, most=1.0)
         found.append(Consequence("price", text, 0.5, f"arms_{row['method']}", beside, bool(low <= 0 <= high)))

@@ -84,12 +84,12 @@ def sentence(result: Result) -> Statement | None:
     good, random, bad = (sure(cell(rows[arm], "score", "low", "high")) for arm in ("good", "random", "bad"))
     (full,) = result.numbers(key="score", arm="full")
     left = float(rows["good"]["left"])
-    misses = counted(_misses(result.tables, method), "misses", "miss")
+    misses = counted(_misses(result.tables, method), "of the masks misses", "of the masks miss")
     told = (
-        f"{percent(left)} of the blocks' weights still do the task; trained again they score {good}, as many at "
-        f"random {random}, the least important {bad}, the full model {sure(Estimate.of_number(full))} "
-        f"({runs(rows['good'])}, {method}-pruning). Of the masks {misses} on the test set, not trained again, what "
-        "must be reached there."
+        f"{percent(left)} of the blocks' weights still do the task; trained again, they score {good}, as many at "
+        f"random {random}, the least important {bad} and the full model {sure(Estimate.of_number(full))} "
+        f"({runs(rows['good'])}, {method}-pruning). Not trained again, {misses} the score that must be reached on "
+        "the test set."
     )
     return Statement(told, left, percent)
 

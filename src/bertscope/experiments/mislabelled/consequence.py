@@ -12,14 +12,15 @@ def consequences(result: Result) -> list[Consequence]:
     doubted = int(result["doubted"].value)
     if not row["certain"]:
         text = (
-            "Whether labels are wrong can't be told from this model: exchanged ones aren't found more than by chance."
+            "Whether labels are wrong can't be told from this model: it finds labels that were exchanged on purpose "
+            "no more often than by chance."
         )
         return [Consequence("fails", text, 0.2, "curve", is_open=True)]
     if not doubted:
         return []
     text = (
         f"{doubted:,} training {'label' if doubted == 1 else 'labels'} may be wrong: look at the list. Of labels "
-        f"that were exchanged on purpose, {in_100(row['recall'])} are found in the same way."
+        f"that were exchanged on purpose, the same method finds {in_100(row['recall'])}."
     )
     beside = Bars.of({"found": result["recall"], "precision": result["precision"]}, most=1.0)
     return [Consequence("fails", text, 0.4, "curve", beside)]

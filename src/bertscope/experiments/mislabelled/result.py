@@ -114,14 +114,14 @@ def sentence(result: Result) -> Statement | None:
     row = result.tables["check"].set_index("detector").loc["held_out"]
     if not row["certain"]:
         said = (
-            f"Of {int(row['exchanged']):,} labels exchanged on purpose {int(row['found']):,} are found, no more than "
-            "by chance: no label is doubted."
+            f"Of {int(row['exchanged']):,} labels exchanged on purpose, {int(row['found']):,} are found, no more "
+            "than by chance: no label is doubted."
         )
     else:
         said = (
-            f"Of {int(row['exchanged']):,} labels exchanged on purpose {percent(found.value)} are found, at a "
+            f"Of {int(row['exchanged']):,} labels exchanged on purpose, {percent(found.value)} are found, at a "
             f"precision of {percent(row['precision'])} ({percent(row['precision_by_chance'])} by chance); in the "
-            f"same way {doubted:,} of the data's own labels are doubted."
+            f"same way, {doubted:,} of the data's own labels {'is' if doubted == 1 else 'are'} doubted."
         )
     return Statement(said, found.value, percent)
 
@@ -179,9 +179,9 @@ def _figures(share: float) -> list[Figure]:
         Figure(
             "lines", "curve", x="recall", y="precision", color="detector", key="curve",
             title="How exchanged labels are found",
-            caption="Some labels were exchanged on purpose. From the row whose label is doubted most to the one that "
-            "is doubted least: the share of these that has been found, and the share of exchanged labels among the "
-            "rows so far. The dashed rule is their share among all rows.",
+            caption="Some labels were exchanged on purpose. Going from the row whose label is doubted most to the "
+            "one doubted least: the share of these that has been found so far, and the share of exchanged labels "
+            "among the rows so far. The dashed rule is their share among all rows.",
             labels={"recall": "share of exchanged labels found", "precision": "share of rows that are exchanged",
                     "detector": "doubted by"},
             rules={"all rows": share},

@@ -15,9 +15,8 @@ def consequences(result: Result) -> list[Consequence]:
     if not found or not chance:
         return []
     text = (
-        f"Prunings share {percent(found[0].value)} of the heads that they keep, and chance would share "
-        f"{percent(chance[0].value)}: a model cut for one task is "
-        f"{'partly' if found[0].value > chance[0].value else 'not'} "
-        "cut for another."
+        f"Two prunings share {percent(found[0].value)} of the heads that they keep; by chance it would be "
+        f"{percent(chance[0].value)}. A model cut for one task is "
+        f"{'partly' if found[0].value > chance[0].value else 'not'} cut for another."
     )
     return [Consequence("needs", text, 0.3, "pairs")]

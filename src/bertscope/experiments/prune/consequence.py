@@ -13,13 +13,13 @@ def consequences(result: Result) -> list[Consequence]:
         result["left"], result.numbers(key="score", arm="full"), result.numbers(key="score", arm="pruned")
     )  # fmt: skip
     above = result["above_bar"]
-    keeps = "" if above.low is not None and above.low > 0 else " (whether that is as much as was asked is open)"
+    keeps = "" if above.low is not None and above.low > 0 else " (whether that is as much as was asked for is open)"
     between = ""
     if left.low is not None and left.high is not None:
         between = f" ({percent(1 - left.high)} to {percent(1 - left.low)})"
     text = (
-        f"{percent(1 - left.value)}{between} of the weights in its layers can go: what is left has "
-        f"{how_good(pruned.value, pruned.unit)}, the whole {how_good(full.value, full.unit)}{keeps}."
+        f"{percent(1 - left.value)}{between} of the weights in its layers can go: what is left gets "
+        f"{how_good(pruned.value, pruned.unit)}, the whole model {how_good(full.value, full.unit)}{keeps}."
     )
     beside = Bars.of({"whole": full, f"{percent(left.value)} of it": pruned}, most=1.0)
     return [

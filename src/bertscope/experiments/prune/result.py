@@ -17,7 +17,7 @@ from bertscope.core.model_record import records
 from bertscope.core.number import Number
 from bertscope.core.ranking import told as told_by
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, percent, sure
+from bertscope.core.statement import Statement, percent, sure, too_long
 from bertscope.core.units import Unit, columns
 from bertscope.experiments.changed_answers import changed_lines, changed_numbers, fixed_and_broken
 from bertscope.experiments.prune.question import PruneConfig, prune
@@ -120,8 +120,8 @@ def _misses(above: Number) -> list[str]:
     """What must be said of a mask that passes on validation and misses the same bar on test."""
     if above.value >= 0:
         return []
-    return [f"the mask passes on the validation set and misses the same share on the test set: it is {above} of "
-            f"{above.unit} above what must be reached there, {_how_surely(above)}"]  # fmt: skip
+    return [f"the mask passes on the validation set and misses the same share on the test set: its {above.unit} "
+            f"minus what must be reached there is {above}, {_how_surely(above)}"]  # fmt: skip
 
 
 def _how_surely(above: Number) -> str:
@@ -147,7 +147,7 @@ def sentence(result: Result) -> Statement | None:
     order = f", order: {told_by(result.subject['order'])}" if "order" in result.subject else ""
     score, whole = (sure(Estimate.of_number(one)) for one in (pruned, full))
     told = (
-        f"{share} of the blocks' weights still do the task by the validation set; on test they score {score}, "
+        f"By the validation set, {share} of the blocks' weights still do the task; on test they score {score} and "
         f"the full model {whole}: {'more' if above.value >= 0 else 'less'} than must be reached there, "
         f"{_how_surely(above)} ({result.subject['method']}-pruning{order}){fixed_and_broken(result, 'pruned')}."
     )
@@ -162,7 +162,7 @@ def _rule(config: PruneConfig) -> str:
 def _warnings(encoder: Encoder, task: Task, truncated: int, bar: float, config: PruneConfig) -> list[str]:
     notes = []
     if truncated:
-        notes.append(f"{truncated} validation texts are longer than {encoder.max_length} tokens and were cut")
+        notes.append(too_long(truncated, "validation text", f"{encoder.max_length} tokens"))
     if config.rule == "paper" and bar <= task.chance(task.validation):
         notes.append(f"a constant answer passes this rule: {bar:.3f} is not above chance")
     return notes
@@ -188,10 +188,10 @@ def weight_table(encoder: Encoder, masks: Mapping[str, np.ndarray]) -> dict[str,
 def _trajectory(task: Task, bar: float, config: PruneConfig) -> Figure:
     return Figure(
         "points", "steps", x="left", y="score", color="outcome", title="The score while parts go",
-        caption=f"The validation set's {task.metric} after each step, against the share of the blocks' "
-        f"weights that is left. {_ROUNDS if config.method == 's' else ''}The upper rule is {_rule(config)}; "
-        f"{STOPS[config.stop]} is kept. What comes after it "
-        "was scored to say where other rows of the validation set would have stopped. Nothing is trained in between.",
+        caption=f"The validation set's {task.metric} after each step, against the share of the blocks' weights that "
+        f"is left. {_ROUNDS if config.method == 's' else ''}The upper rule is {_rule(config)}; {STOPS[config.stop]} "
+        "is kept. Later steps were scored to tell where other rows of the validation set would have stopped. "
+        "Nothing is trained in between.",
         labels={"left": "share of weights left", "score": task.metric, "outcome": ""},
         rules={"must be reached": bar, "constant answer": task.chance(task.validation)}, key="trajectory",
     )  # fmt: skip

@@ -13,5 +13,5 @@ def consequences(result: Result) -> list[Consequence]:
     told = lost(Estimate.of_number(gives))
     arms = {"pretrained": "tuned", "random": "random"}
     beside = Bars.of({name: result.numbers(key="score", arm=arm)[0] for name, arm in arms.items()}, most=1.0)
-    text = f"Beginning with pretrained weights instead of random ones {told}."
+    text = f"Starting from pretrained weights instead of random ones {told}."
     return [Consequence("knows", text, 0.5, "arms", beside, is_open(gives))]

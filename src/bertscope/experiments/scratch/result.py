@@ -76,7 +76,7 @@ def sentence(result: Result) -> Statement | None:
     tuned, random, untrained = (sure(score[arm]) for arm in ("tuned", "random", UNTUNED))
     said = (
         f"Fine-tuned, the model scores {tuned}; the same training from random weights gives {random}, no training "
-        f"{untrained}, the commonest answer {sure(Estimate.of_number(result['chance']))} "
+        f"{untrained} and the commonest answer {sure(Estimate.of_number(result['chance']))} "
         f"({seeds(result.tables['scores']['seed'].nunique())})."
     )
     return Statement(said, score["tuned"].value - score["random"].value, in_points)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from bertscope.experiments.shrink.question import Target
 
 RULE = (
-    "which form is taken: of those that meet the target, those whose score on the validation set is at most a point "
-    "below the best one's (of a target in points, all), and of these the fastest (of a target in parameters, the "
-    "smallest); what comes within 2% of that ties, and then int8 alone goes before the cut, and the cut before both"
+    "which form is taken: of those that meet the target and whose score on the validation set is at most a point "
+    "below the best one's (with a target in points, of all that meet it), the fastest (with a target in parameters, "
+    "the smallest); forms within 2% of it tie, and then int8 alone goes before the cut, and the cut before both"
 )
 AS_GOOD = 0.01
 """So much below the best score is as good as it."""

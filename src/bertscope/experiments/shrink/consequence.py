@@ -23,7 +23,7 @@ def consequences(result: Result) -> list[Consequence]:
     scores = {arm: result.numbers(key="score", arm=arm)[0] for arm in ("whole", *forms.index)}
     changes = {arm: result.numbers(key="change", arm=arm)[0] for arm in forms.index}
     told = [
-        f"{_done(str(arm), result)} it is {row['faster']:.1f} times as fast at {percent(row['size'])} of its size, "
+        f"{_done(str(arm), result)}, it is {row['faster']:.1f} times as fast at {percent(row['size'])} of its size "
         f"{_price(changes[arm])}"
         for arm, row in forms.iterrows()
     ]
@@ -54,20 +54,20 @@ def _price(change: Number) -> str:
     """What is lost of the score.
 
     >>> _price(Number("change", -0.03, -0.05, -0.01)), _price(Number("change", -0.002, -0.008, 0.004))
-    ('for 3.0 points (1.0 to 5.0)', 'for no loss that can be told (at most 0.8 points)')
+    ('and loses 3.0 points (1.0 to 5.0)', 'and loses nothing that can be shown (at most 0.8 points)')
     >>> _price(Number("change", -0.07, -0.158, 0.01))
-    'for a loss that is open (up to 15.8 points)'
+    'and what it loses is open (up to 15.8 points)'
     """
     if change.low is None or change.high is None:
-        return f"and the score changes by {points(change.value)} points"
+        return f"and its score changes by {points(change.value)} points"
     if change.high < 0:
-        return f"for {points(-change.value)} points ({points(-change.high)} to {points(-change.low)})"
+        return f"and loses {points(-change.value)} points ({points(-change.high)} to {points(-change.low)})"
     if change.low > 0:
-        return f"and {points(change.value)} points better ({points(change.low)} to {points(change.high)})"
+        return f"and gains {points(change.value)} points ({points(change.low)} to {points(change.high)})"
     if _is_open(change):
-        return f"for a loss that is open (up to {points(-change.low)} points)"
-    most = f" that can be told (at most {points(-change.low)} points)" if change.low < 0 else ""
-    return f"for no loss{most}"
+        return f"and what it loses is open (up to {points(-change.low)} points)"
+    most = f" that can be shown (at most {points(-change.low)} points)" if change.low < 0 else ""
+    return f"and loses nothing{most}"
 
 
 def _is_open(change: Number) -> bool:

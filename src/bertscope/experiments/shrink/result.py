@@ -219,11 +219,11 @@ def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:
     if work.onnx:
         alone = times[times["texts"] == work.config.batch].set_index("arm")["faster"]
         notes.append(
-            "int8 runs in onnxruntime, which by itself, in float32 as the model is in torch, makes the whole model "
+            "int8 runs in onnxruntime, which by itself (in float32, like the model in torch) makes the whole model "
             f"{_times(alone['whole_onnx'])} times as fast, and the cut one {_times(alone['cut_onnx'])} times"
         )
         where = "" if device == "cpu" else "onnxruntime ran on the CPU; "
-        notes.append(f"{where}an int8 model's score may be another on a processor without VNNI instructions")
+        notes.append(f"{where}an int8 model's score may differ on a processor without VNNI instructions")
     if work.config.retrain:
         epochs = work.config.training.settled(work.encoder.hidden_size, len(work.task.train)).epochs
         more = "1 more epoch" if epochs == 1 else f"{epochs} more epochs"

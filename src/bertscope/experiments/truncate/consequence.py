@@ -16,7 +16,7 @@ def consequences(result: Result) -> list[Consequence]:
     harmless = fewer[fewer["effect_high"] >= 0]
     row = (harmless if len(harmless) else fewer).sort_values("removed").iloc[-1 if len(harmless) else 0]
     count = int(row["removed"])
-    what = "top layer" if count == 1 else f"{count} top layers"
+    what = "top layer" if count == 1 else f"top {count} layers"
     told = lost(Estimate.of(row["effect"], row["effect_low"], row["effect_high"]))
     text = f"Training it without its {what} {told}."
     beside = Bars.of({"whole": arms.loc[arms["arm"] == "whole", "score"].iloc[0], "so": row["score"]}, most=1.0)

@@ -186,7 +186,9 @@ def _notes(tables: Mapping[str, pd.DataFrame], task: Task, base: Encoder, config
         "the slides changed the layer, the classifier and the dropout at once; here each row says what was changed",
     ]
     if (table["removed"] == base.n_layers).any() and base.family.reads_first_token(base.model.config):
-        notes.append("without any layer the first token is the same for all texts: such a model answers one label")
+        notes.append(
+            "without any layer the first token is the same for all texts: such a model always answers the same label"
+        )
     if not config.retrain:
         return notes
     return [*notes, *(_verdict(row, table, task) for _, row in without_top_layer(table).iterrows())]
@@ -268,7 +270,7 @@ def _training(several: str | None, *, lines: bool) -> Figure:
     return Figure(
         table="arms", key="training_time", title="The time of the training",
         caption="The seconds of the training's steps as a share of the whole model's, mean over seeds. On a machine "
-        "that does other things at the same time it says little.",
+        "that does other things at the same time, it says little.",
         middle=1.0, **_by_depth("training_time", words, lines=lines, color=several),
     )  # fmt: skip
 

@@ -15,6 +15,7 @@ from bertscope.core.attributions import NO_PLACE, Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
+from bertscope.core.statement import number_of
 from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.evaluating import at_least_single
 from bertscope.models.needed_rows import first_token_only, first_tokens
@@ -93,8 +94,9 @@ class Classifier(ModelOutput):
             return ()
         read = text_windows(self.encoder.tokenizer, examples, self.encoder.max_length, self.windows)
         several = int((np.bincount(read.example) > 1).sum())
-        note = f"{several} test texts are longer than {self.encoder.max_length} tokens and read in windows"
-        return (f"{note}, {self.windows} at most: what is said of these is averaged",) if several else ()
+        long = number_of(several, "test text is", "test texts are")
+        note = f"{long} longer than {self.encoder.max_length} tokens and read in windows"
+        return (f"{note}, {self.windows} at most: answers are averaged over the windows",) if several else ()
 
     def run(self, batch: RowBatch) -> Tensor:
         """The mean over an example's windows, where it has several."""

@@ -17,6 +17,7 @@ from bertscope.core.bucketing import rounded
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import Output
+from bertscope.core.statement import too_long
 from bertscope.models.batches import Shape
 from bertscope.models.config_notes import PARSER
 from bertscope.models.needed_rows import first_tokens
@@ -83,8 +84,7 @@ class Parsed(ModelOutput):
 
     def notes_on(self, rows: Rows) -> tuple[str, ...]:
         truncated, longest = int(rows.truncated.sum()), self.encoder.max_length
-        long = f"{truncated:,} training sentences are longer than {longest} tokens and were cut"
-        return (long,) if truncated else ()
+        return (too_long(truncated, "training sentence", f"{longest} tokens"),) if truncated else ()
 
     def called_with(self, batch: RowBatch) -> dict[str, Tensor]:
         """The parser is told, too, which word each token is of."""

@@ -13,6 +13,7 @@ from bertscope.core.attributions import Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.output import Output
+from bertscope.core.statement import number_of, too_long
 from bertscope.models.evaluating import at_least_single
 from bertscope.models.needed_rows import first_tokens
 from bertscope.models.outputs.base import ModelOutput, RowBatch, Rows
@@ -63,11 +64,10 @@ class SpanAnswers(ModelOutput):
         if windows > questions:
             notes.append(f"{questions:,} training questions are read in {windows:,} windows: their texts are long")
         if answered < questions:
-            notes.append(f"{questions - answered:,} training answers have no token that the model reads")
+            unread = number_of(questions - answered, "training answer has", "training answers have")
+            notes.append(f"{unread} no token that the model reads")
         if truncated := int(rows.truncated.sum()):
-            notes.append(
-                f"{truncated:,} training questions are longer than a quarter of what the model reads and were cut"
-            )
+            notes.append(too_long(truncated, "training question", "a quarter of what the model reads"))
         return tuple(notes)
 
     def run(self, batch: RowBatch) -> tuple[Tensor, Tensor]:

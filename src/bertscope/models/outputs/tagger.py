@@ -16,6 +16,7 @@ from bertscope.core.attributions import Targets, Wanted
 from bertscope.core.errors import UserError
 from bertscope.core.examples import NOTHING, Examples
 from bertscope.core.output import SILENT, Output
+from bertscope.core.statement import number_of
 from bertscope.models.batches import WINDOW, Shape, tokenise_whole
 from bertscope.models.evaluating import at_least_single
 from bertscope.models.new_task_head import with_new_task_head
@@ -127,8 +128,8 @@ class Tagger(ModelOutput):
 
     def _on_windows(self, windows: np.ndarray, split: str) -> tuple[str, ...]:
         """A note on how many sentences have several."""
-        long = f"{(windows > 1).sum():,} {split} sentences"
-        many = f"{long} are longer than {self.encoder.max_length} tokens, and read in windows"
+        long = number_of(int((windows > 1).sum()), f"{split} sentence is", f"{split} sentences are")
+        many = f"{long} longer than {self.encoder.max_length} tokens, and read in windows"
         return (many,) if (windows > 1).any() else ()
 
     def run(self, batch: WordBatch) -> Tensor:  # type: ignore[override]

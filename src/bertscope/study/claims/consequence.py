@@ -11,8 +11,7 @@ def consequences(result: Result) -> list[Consequence]:
     fails = sum(result[key].value for key in ("fails", "fails_this_training") if key in result)
     total = result["holds"].n or 0
     text = (
-        f"Of {total} claims of the papers {holds:.0f} hold here and {fails:.0f} fail; the others are open: don't "
-        "carry "
-        "what you read of BERT over unasked."
+        f"Of {total} claims from papers, {holds:.0f} {'holds' if holds == 1 else 'hold'} here and {fails:.0f} "
+        f"{'fails' if fails == 1 else 'fail'}; the others are open. Don't take what you read of BERT to be true here."
     )
     return [Consequence("knows", text, 0.1)]

@@ -9,6 +9,7 @@ from typing import Any
 from bertscope.core.config import to_json
 from bertscope.core.model_record import DataRecord, ModelRecord, Origin
 from bertscope.core.result import Result
+from bertscope.core.statement import too_long
 from bertscope.data.task import Task
 from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.encoder import Encoder
@@ -64,9 +65,7 @@ def measure(
     if len(tuned.test) > ROWS:
         result.notes.append(f"rows: the first {ROWS:,} of {len(tuned.test):,} test rows")
     if predictions.truncated:
-        result.notes.append(
-            f"{predictions.truncated} test texts are longer than {encoder.max_length} tokens and were cut"
-        )
+        result.notes.append(too_long(predictions.truncated, "test text", f"{encoder.max_length} tokens"))
     if short := note(result):
         result.notes.insert(0, short)
     if out is not None:

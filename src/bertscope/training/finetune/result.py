@@ -109,7 +109,8 @@ def _figures(task: Task, chance: float) -> list[Figure]:
             "lines", "epochs", x="epoch", y="score", low="low", high="high", key="learning_curve",
             title="Learning curve",
             caption=f"The validation set's {task.metric} after each epoch, with its 95% bootstrap interval over "
-            "examples; epoch 0 is before any training. The dashed rule is an answer without looking at the text.",
+            "examples; epoch 0 is before any training. The dashed rule is what an answer without looking at the "
+            "text scores.",
             labels=words, rules={task.output.blind_answer: chance},
         ),
         Figure(

@@ -10,17 +10,17 @@ from bertscope.core.small_picture import Bars
 
 def consequences(result: Result) -> list[Consequence]:
     guessed, before, chance = result["accuracy"], result["before"], result["chance"].value
-    said = f"of 100 masked words of text that it never saw it guesses {100 * guessed.value:.0f}"
+    said = f"in text that it never saw it guesses {100 * guessed.value:.0f} of 100 masked words right"
     if is_above(before, chance):  # weights that were drawn know how frequent words are, and nothing else
         return [_went_on(guessed, before, said)]
     beside = Bars.of({"it": guessed, "same guess": chance}, most=1.0)
     above = is_above(guessed, chance)
     if above:
-        text = f"It learnt something of its language: {said}, where always the same guess has {in_100(chance)}."
+        text = f"It learnt something of its language: {said}; always guessing the same word gets {in_100(chance)}."
         then = "bertscope finetune {model} --on {data} --out tuned"
         return [Consequence("knows", text, 0.6, "", beside, command=then)]
     began = "Whether it learnt anything is open" if above is None else "It learnt nothing"
-    text = f"{began}: {said}, and always the same guess has {in_100(chance)}. Try a lower learning rate."
+    text = f"{began}: {said}; always guessing the same word gets {in_100(chance)}. Try a lower learning rate."
     return [Consequence("knows", text, 0.9, "", beside, above is None)]
 
 
@@ -31,10 +31,10 @@ def _went_on(guessed: Number, before: Number, said: str) -> Consequence:
     beside = Bars.of({"now": guessed, "before": before}, most=1.0)
     then = "bertscope finetune {model} --on {data} --out tuned"
     if is_above(guessed, before.high):
-        text = f"It learnt something of these texts: {said}, where it guessed {in_100(before.value)} before."
+        text = f"It learnt something about these texts: {said}; before, it guessed {in_100(before.value)}."
         return Consequence("knows", text, 0.6, "", beside, command=then)
     if is_above(guessed, before.low) is False:
-        text = f"It knows less of these texts than before: {said}, where it guessed {in_100(before.value)}."
+        text = f"It knows less about these texts than before: {said}; before, it guessed {in_100(before.value)}."
         return Consequence("knows", f"{text} Try a lower learning rate.", 0.9, "", beside)
-    text = f"Whether it learnt anything of these texts is open: {said}, and it guessed {in_100(before.value)} before."
+    text = f"Whether it learnt anything about these texts is open: {said}; before, it guessed {in_100(before.value)}."
     return Consequence("knows", text, 0.6, "", beside, True)

@@ -53,7 +53,7 @@ def pretrain_result(
 
 def _notes(config: PretrainConfig, counts: Counts, tokens: int, history: History) -> list[str]:
     times, steps, last = tokens / counts.pieces, int(history.epochs[-1]["step"]), history.epochs[-1]
-    nothing = f"it guesses no better than always the most frequent piece after {steps:,} steps"
+    nothing = f"after {steps:,} steps it guesses no better than always the most frequent piece"
     cure = f"give it more steps, or a learning rate under {config.learning_rate:g} and a longer warm-up"
     return [
         *([f"{nothing}; {cure}"] if last["low"] <= history.chance else []),
@@ -61,7 +61,8 @@ def _notes(config: PretrainConfig, counts: Counts, tokens: int, history: History
         f"{counts.held_out_documents:,} documents held out",
         f"{steps:,} steps of {config.batch_tokens:,} tokens, about {times:.2g} times the text, in "
         f"{history.seconds:,.0f} seconds; highest learning rate {config.learning_rate:g}",
-        "losses of different vocabularies don't compare; bits for a word do, about: more pieces tell more of a word",
+        "losses of different vocabularies can't be compared; bits for a word can, about: more pieces tell more of a "
+        "word",
     ]
 
 
@@ -71,8 +72,8 @@ def _figures(chance: float) -> list[Figure]:
             "lines", "curve", x="step", y="accuracy", low="low", high="high", key="learning_curve",
             title="Learning curve",
             caption="The share of masked pieces of held-out text that are guessed, whole words at 15%, with its 95% "
-            "bootstrap interval over rows of text; before any step too. The dashed rule is always the most frequent "
-            "piece.", rules={"most frequent piece": chance},
+            "bootstrap interval over rows of text, also before any step. The dashed rule is always guessing the "
+            "most frequent piece.", rules={"most frequent piece": chance},
         ),
         Figure(
             "lines", "steps", x="step", y="loss", key="loss", title="Training loss",
@@ -80,7 +81,7 @@ def _figures(chance: float) -> list[Figure]:
         ),
         Figure(
             "lines", "curve", x="step", y="bits_per_word", key="bits",
-            title="Bits for a masked word", caption="What held-out words cost that are guessed from their context.",
+            title="Bits for a masked word", caption="What it costs to guess held-out words from their context.",
             labels={"bits_per_word": "bits for a word"},
         ),
     ]  # fmt: skip
