@@ -206,7 +206,8 @@ def test_one_relation_is_told_by_its_accuracies_and_nothing_is_said_twice():
         [Result("relations", 1, {"best": best}, models={"pocket": ModelRecord("pocket", "pocket")})]
     )
     assert table["sentence"].tolist() == [
-        "Of the words in the relation frame element, the best head finds 46% (33% to 58%) and the best fixed offset 26%."
+        "Of the words in the relation frame element, the best head finds 46% (33% to 58%) and the best fixed offset "
+        "26%."
     ]
 
 
