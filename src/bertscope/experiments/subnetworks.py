@@ -30,7 +30,7 @@ ARMS = {
     "bad": "drawn from what was pruned",
     "reinit": "what survived, on new random weights",
     "super": "what survived with every seed",
-    "never": "as many parts, from those that survived with no seed",
+    "never": "as many parts, from those that survived with the fewest seeds",
     "any": "as many parts as survived with every seed, drawn at random",
 }
 """The subnetworks that are compared, in words."""
