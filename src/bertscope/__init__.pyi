@@ -810,8 +810,8 @@ def courses(
 
     Each training of one recipe is a series of checkpoints; what a question finds along each is set side by side,
     at the same steps. The line over the steps is the mean over trainings; its band and the interval of the final
-    change are Student's, over trainings: what another seed would do. Also given: when each training reached its
-    final value.
+    change are Student's, over trainings: what another seed would do. They need five trainings; of fewer, means are
+    points and nothing is tested. Also given: when each training reached its final value.
 
     Args:
         names: Names for the trainings; by default their numbers, 1, 2 ...
