@@ -792,7 +792,8 @@ def course(
     steps. Where a number's change from the first checkpoint to the last is certain, its onset is told: the first
     checkpoint from which on the number stays near where it ends (within a tenth of that change), between which
     checkpoints that was, and a 95% interval, by resamples of the texts that all checkpoints share. Questions that
-    compare two models compare each checkpoint with the first; similarity with the last as well.
+    compare two models compare each checkpoint with the first; similarity with the last as well. What begins or ends
+    so with a model beside itself is an effect size, which has an onset but isn't tested for a change.
 
     Args:
         steps: The training steps of all checkpoints, from the first to the last. By default taken from the names of the models' folders (checkpoint-N).

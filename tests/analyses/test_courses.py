@@ -82,6 +82,26 @@ def test_trainings_that_are_all_alike_dont_say_how_unlike_another_would_be():
     assert follows.is_open and "changed it by the same" in follows.text
 
 
+def test_what_begins_with_the_model_itself_is_an_effect_size():
+    """Every training has a divergence from its first checkpoint: that is no finding."""
+    lines = [[level / 2, level] for level in (0.1, 0.12, 0.11, 0.13, 0.09)]
+    answers = [
+        [answer(at, number("divergence", value), question="change") for at, value in enumerate(line, 1)]
+        for line in lines
+    ]
+    found = courses([course(some, steps=STEPS) for some in answers])
+    (row,) = found.tables["changes"].itertuples()
+    assert row.low > 0 and row.known_end and not row.certain and row.told == 5
+    assert (found["certain"].value, found["certain"].n) == (0, 0)
+    assert (found["final_change"].value, found["final_change"].low) == (row.change, row.low)
+    (follows,) = courses.consequences(found)
+    assert "takes divergence from 0.000 to 0.110, on average over 5 trainings: by +0.110 [" in follows.text
+    old = course(answers[0], steps=STEPS)
+    old.tables["onsets"] = old.tables["onsets"].drop(columns="known_end")
+    with pytest.raises(UserError, match="ask them again"):
+        courses([old, old])
+
+
 def claims(changes: np.ndarray) -> int:
     ends = np.array([over_trainings(some)[1:] for some in changes])
     return int(((ends[:, 0] > 0) | (ends[:, 1] < 0)).sum())

@@ -1,7 +1,9 @@
 """When a quantity got to where it ended: its onset along a series of checkpoints.
 
 The onset is the first checkpoint from which on the quantity stays within a tenth of its final change (last minus
-first) of its last value. It is told only where that change is certain: its interval leaves out 0.
+first) of its last value. It is told only where that change is certain: its interval leaves out 0. Where one end is a
+constant (a divergence of a model from itself) that can't be asked: any two models that aren't equal differ from it.
+There the onset describes how large a change came about when, and isn't told whether there was one.
 
 How sure that is, resamples shared by all checkpoints say. The onset of each resample would say it wrongly: a line
 that lies still leaves its band by chance now and then, so the onsets of resamples come too late. So it is asked of
@@ -54,14 +56,14 @@ def is_certain(change: Estimate) -> bool:
     return change.low is not None and change.high is not None and (change.low > 0 or change.high < 0)
 
 
-def onset(draws: np.ndarray, n: int | None = None) -> Onset | None:
-    """Of a line's draws [1 + repeats, checkpoint], the first of which is the sample itself; None where it didn't
-    certainly change, or isn't known everywhere."""
+def onset(draws: np.ndarray, n: int | None = None, *, tested: bool = True) -> Onset | None:
+    """Of a line's draws [1 + repeats, checkpoint], the first of which is the sample itself; None where it isn't known
+    everywhere, or didn't change: if that is `tested`, where it didn't certainly change."""
     if np.isnan(draws[0]).any():
         return None
     draws = draws[~np.isnan(draws).any(1)]
     change = final_change(draws, n)
-    if len(draws) < 2 or not is_certain(change):
+    if len(draws) < 2 or not (is_certain(change) if tested else change.value):
         return None
     ahead = np.sign(change.value) * (draws[:, -1:] - draws)  # what is still to go
     near = WITHIN * np.sign(change.value) * (draws[:, -1:] - draws[:, :1])

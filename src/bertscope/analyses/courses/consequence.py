@@ -26,8 +26,15 @@ def consequences(result: Result) -> list[Consequence]:
             if int(n) < ENOUGH_RUNS
             else f"all {n} trainings changed it by the same, which doesn't say how unlike another would be."
         )
-        text = f"Whether training changes {row['line']} whichever the seed is open: {why}"
+        what = "How far" if row["known_end"] else "Whether"
+        text = f"{what} training changes {row['line']} whichever the seed is open: {why}"
         return [Consequence("changed", text, 0.2, "means", picture, is_open=True)]
+    if row["known_end"]:
+        text = (
+            f"Training takes {row['line']} from {row['first']:.3f} to {row['last']:.3f}, on average over {n} "
+            f"trainings: by {row['change']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]."
+        )
+        return [Consequence("changed", text, 0.35, "means", picture)]
     if not row["certain"]:
         text = f"Whether training changes {row['line']} is open over {n} trainings: it isn't the same in all of them."
         return [Consequence("changed", text, 0.2, "means", picture, is_open=True)]

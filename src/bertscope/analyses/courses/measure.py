@@ -35,6 +35,8 @@ def _refuse_unlike(courses: Sequence[Result]) -> None:
         raise UserError(f"trainings are compared by what `course` says of each, not by answers to {other}")
     if len(courses) < 2:
         raise UserError("one training has no spread over trainings; name two or more")
+    if old := [one for one in courses if "known_end" not in one.tables["onsets"]]:
+        raise UserError(f"these answers to course are of version {old[0].version}; ask them again")
     asked = list(dict.fromkeys(one.subject["question"] for one in courses))
     if len(asked) > 1:
         raise UserError(f"these trainings were asked {' and '.join(asked)}; name answers to one question")
@@ -71,10 +73,11 @@ def _changes(lines: pd.DataFrame, onsets: pd.DataFrame) -> pd.DataFrame:
     units = dict(zip(lines["line"], lines["unit"], strict=True))
     for (line, key), some in onsets.groupby(["line", "key"], sort=False):
         mean, low, high = over_trainings(some["change"].to_numpy(float))
-        told = some["onset"].dropna()
+        told, known_end = some["onset"].dropna(), bool(some["known_end"].any())
         rows.append({
             "line": line, "key": key, "unit": units[line], "first": some["first"].mean(), "last": some["last"].mean(),
-            "change": mean, "low": low, "high": high, "certain": bool(low > 0 or high < 0), "told": len(told),
+            "change": mean, "low": low, "high": high, "certain": bool(low > 0 or high < 0) and not known_end,
+            "known_end": known_end, "told": len(told),
             "earliest": told.min() if len(told) else pd.NA, "latest": told.max() if len(told) else pd.NA,
         })  # fmt: skip
     return pd.DataFrame(rows).astype({"earliest": "Int64", "latest": "Int64"})

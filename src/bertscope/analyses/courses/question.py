@@ -43,8 +43,10 @@ courses = Question(
         "changes": {
             "low, high": "ends of the 95% interval of the mean change, over trainings; none of fewer than five, or "
             "where all changed by the same",
+            "certain": "the interval leaves out 0; what has a known end is never tested",
+            "known_end": "it begins or ends with a model beside itself: its change is an effect size",
             "earliest, latest": "the first and the last step at which a training got to where it ended, of those "
-            "that are certain by themselves (their number: told)",
+            "whose own answer tells an onset (their number: told)",
         },
         "lines": {"low, high": "ends of the 95% interval within a training, over texts"},
     },

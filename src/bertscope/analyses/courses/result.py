@@ -26,7 +26,11 @@ def courses_result(
     """It is about the last checkpoints: what each training made."""
     n = len(courses)
     numbers = [Number("trainings", n), Number("certain", int(changes["certain"].sum()), n=_tested(changes))]
-    numbers += [_final_change(row, n) for _, row in changes[changes["certain"] | _has_none(changes)].iterrows()]
+    numbers += [
+        _final_change(row, n)
+        for _, row in changes.dropna(subset=["change"]).iterrows()
+        if row["certain"] or row["known_end"] or pd.isna(row["low"])
+    ]
     made = {key: record for one in courses for key, record in one.models.items()}
     known = [one.tables["checkpoints"].assign(training=name) for one, name in zip(courses, names, strict=True)]
     notes = _how_sure(changes, n)
@@ -48,13 +52,8 @@ def courses_result(
 
 
 def _tested(changes: pd.DataFrame) -> int:
-    """Of how many numbers it is asked whether they changed: of those with an interval."""
-    return int(changes["low"].notna().sum())
-
-
-def _has_none(changes: pd.DataFrame) -> pd.Series:
-    """Which changes are points, without an interval."""
-    return changes["change"].notna() & changes["low"].isna()
+    """Of how many numbers it is asked whether they changed: of those with an interval, and without a known end."""
+    return int((changes["low"].notna() & ~changes["known_end"]).sum())
 
 
 def _final_change(row: pd.Series, n: int) -> Number:
@@ -73,7 +72,7 @@ def _how_sure(changes: pd.DataFrame, n: int) -> list[str]:
         f"intervals of means are over {n} trainings, not over texts; {_tested(changes)} numbers are each tested at "
         "5% for a change, not corrected for how many they are"
     ]
-    if alike := changes.loc[_has_none(changes), "line"].tolist():
+    if alike := changes.loc[changes["change"].notna() & changes["low"].isna(), "line"].tolist():
         notes.append(
             f"no interval for what changed by the same in all {n} trainings, which doesn't say how unlike another "
             f"would be: {', '.join(alike[:6])}"
@@ -130,11 +129,12 @@ def sentence(result: Result) -> Statement | None:
         else f"no number of {result.subject['question']} is tested for a change, over trainings"
     )
     told = f"From step {steps.min():,} to step {steps.max():,} of {result['trainings'].value:.0f} trainings, {found}"
-    known = certain.dropna(subset=["earliest"]).sort_values(["latest", "earliest"], kind="stable")
+    effects = changes[changes["certain"] | changes["known_end"]]
+    known = effects.dropna(subset=["earliest"]).sort_values(["latest", "earliest"], kind="stable")
     if len(known):
         row = known.iloc[0]
         told += (
             f"; first {row['line']}, which got to where it ended at step {row['earliest']:,} to {row['latest']:,} in "
-            f"the {row['told']} trainings where that is certain"
+            f"the {row['told']} trainings that tell it"
         )
     return Statement(f"{told}.", float(len(certain)), lambda count: f"{count:.0f}")
