@@ -755,7 +755,7 @@ def contrastive(
         least_score: For pairs of a task with scores: the lowest score at which two texts count as meaning the same; by default four fifths of the highest score.
         sentences: For unsupervised: split texts into sentences.
         positives: shuffled: each text gets another text's positive, as a control for what any training does.
-        keep: Which epoch's weights to keep: the last, or the best by the validation score; or a number of checkpoints along the training, as for finetune.
+        keep: Which epoch's weights to keep: the last, or the best by the validation score (never epoch 0, before any training); or a number of checkpoints along the training, as for finetune.
         keep_spacing: With a number for --keep: even, or logarithmic.
         seed: Seed of the projection's first weights, the order, dropout, and how positives are shuffled.
         text: The column with the text; by default guessed from the column names.
@@ -1179,9 +1179,9 @@ def finetune(
         class_weights: balanced: rare labels count for more in the loss, each by how much rarer it is than if all labels were equally frequent. For one label a text or a word.
         clip: Gradients are clipped to this norm.
         init: random: draw all weights anew, as a control for what pre-training gives.
-        keep: Which epoch's weights to keep: the last, or the best on the validation set. A number: the last epoch's, and that many checkpoints along the training, its start and its end included, as folders `checkpoint-STEP` in the model's folder, each a whole model.
+        keep: Which epoch's weights to keep: the last, or the best on the validation set, of equals the first; epoch 0, before any training, is never the best. A number: the last epoch's, and that many checkpoints along the training, its start and its end included, as folders `checkpoint-STEP` in the model's folder, each a whole model.
         keep_spacing: With a number for --keep. even: equally many steps between checkpoints; logarithmic: closer together early in the training, from the first step on.
-        patience: Early stopping: end after this many epochs in a row without a new best on the validation set, and keep the best epoch's weights.
+        patience: Early stopping: end after this many epochs in a row without a new best on the validation set, counted from epoch 1 on, and keep the best epoch's weights.
         without: Layers to leave out before the training: `12`, `11-12`, `3,7-9`.
         classifier: linear: the family's own; relu: its last linear layer becomes two, with 50 hidden units and a ReLU between.
         pooler: Keep the dense layer that the family has before its last one; --no-pooler removes it, so that the last layer reads the first token's final state.
