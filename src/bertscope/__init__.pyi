@@ -755,7 +755,7 @@ def contrastive(
         least_score: For pairs of a task with scores: the lowest score at which two texts count as meaning the same; by default four fifths of the highest score.
         sentences: For unsupervised: split texts into sentences.
         positives: shuffled: each text gets another text's positive, as a control for what any training does.
-        keep: Which epoch's weights to keep: the last, or the best by the validation score; or a number of checkpoints along the training, as for finetune.
+        keep: Which epoch's weights to keep: the last, or the best by the validation score (never epoch 0, before any training); or a number of checkpoints along the training, as for finetune.
         keep_spacing: With a number for --keep: even, or logarithmic.
         seed: Seed of the projection's first weights, the order, dropout, and how positives are shuffled.
         text: The column with the text; by default guessed from the column names.
@@ -792,7 +792,8 @@ def course(
     steps. Where a number's change from the first checkpoint to the last is certain, its onset is told: the first
     checkpoint from which on the number stays near where it ends (within a tenth of that change), between which
     checkpoints that was, and a 95% interval, by resamples of the texts that all checkpoints share. Questions that
-    compare two models compare each checkpoint with the first; similarity with the last as well.
+    compare two models compare each checkpoint with the first; similarity with the last as well. What begins or ends
+    so with a model beside itself is an effect size, which has an onset but isn't tested for a change.
 
     Args:
         steps: The training steps of all checkpoints, from the first to the last. By default taken from the names of the models' folders (checkpoint-N).
@@ -810,8 +811,8 @@ def courses(
 
     Each training of one recipe is a series of checkpoints; what a question finds along each is set side by side,
     at the same steps. The line over the steps is the mean over trainings; its band and the interval of the final
-    change are Student's, over trainings: what another seed would do. Also given: when each training reached its
-    final value.
+    change are Student's, over trainings: what another seed would do. They need five trainings; of fewer, means are
+    points and nothing is tested. Also given: when each training reached its final value.
 
     Args:
         names: Names for the trainings; by default their numbers, 1, 2 ...
@@ -1178,9 +1179,9 @@ def finetune(
         class_weights: balanced: rare labels count for more in the loss, each by how much rarer it is than if all labels were equally frequent. For one label a text or a word.
         clip: Gradients are clipped to this norm.
         init: random: draw all weights anew, as a control for what pre-training gives.
-        keep: Which epoch's weights to keep: the last, or the best on the validation set. A number: the last epoch's, and that many checkpoints along the training, its start and its end included, as folders `checkpoint-STEP` in the model's folder, each a whole model.
+        keep: Which epoch's weights to keep: the last, or the best on the validation set, of equals the first; epoch 0, before any training, is never the best. A number: the last epoch's, and that many checkpoints along the training, its start and its end included, as folders `checkpoint-STEP` in the model's folder, each a whole model.
         keep_spacing: With a number for --keep. even: equally many steps between checkpoints; logarithmic: closer together early in the training, from the first step on.
-        patience: Early stopping: end after this many epochs in a row without a new best on the validation set, and keep the best epoch's weights.
+        patience: Early stopping: end after this many epochs in a row without a new best on the validation set, counted from epoch 1 on, and keep the best epoch's weights.
         without: Layers to leave out before the training: `12`, `11-12`, `3,7-9`.
         classifier: linear: the family's own; relu: its last linear layer becomes two, with 50 hidden units and a ReLU between.
         pooler: Keep the dense layer that the family has before its last one; --no-pooler removes it, so that the last layer reads the first token's final state.

@@ -10,9 +10,11 @@ import pytest
 
 import bertscope
 from bertscope.core.errors import UserError
+from bertscope.core.intervals import interval
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.number import Number
 from bertscope.core.registry import find
+from bertscope.core.resampling import metric_draws
 from bertscope.core.result import Result
 from bertscope.core.store import Store
 from checkpoints import STEPS, jumping
@@ -25,7 +27,7 @@ course = find("course")
 
 def onsets(result: Result) -> dict[str, tuple]:
     rows = result.tables["onsets"]
-    return {row.line: (row.after, row.onset, row.low, row.high) for row in rows[rows["certain"]].itertuples()}
+    return {row.line: (row.after, row.onset, row.low, row.high) for row in rows[rows["has_onset"]].itertuples()}
 
 
 def test_each_number_is_a_line_with_its_onset():
@@ -101,6 +103,51 @@ def test_what_is_compared_with_the_first_begins_as_the_same():
     assert onsets(found)["cosine"][:2] == (20, 30)
 
 
+def divergences(per_text, **more) -> list[Result]:
+    """Answers of `change`, of texts' divergences [checkpoint, n] from the model before."""
+    drawn = metric_draws(lambda means: means[..., 0], np.asarray(per_text)[..., None], repeats=200)
+    found = [Number("divergence", *draws[[0]], *interval(draws), 200, "bits", draws=draws) for draws in drawn.T]
+    return [answer(at, one, question="change", **more) for at, one in enumerate(found, start=1)]
+
+
+def test_a_model_that_only_isnt_equal_to_the_first_has_not_changed_for_certain():
+    """Weights that were shaken by rounding: every text's divergence is above 0, so that no resample's mean is 0."""
+    shaken = np.abs(np.random.default_rng(0).normal(0, 1e-6, (4, 200)))
+    found = course(divergences(shaken), steps=(0, 10, 20, 30, 40))
+    (row,) = found.tables["onsets"].itertuples()
+    assert 0 < row.change_low < row.change < 1e-6, "its interval leaves out 0, which says nothing"
+    assert row.known_end and not row.certain and not row.has_onset
+    assert (found["certain"].value, found["certain"].n) == (0, 0)
+    assert found["final_change"].low == row.change_low
+    assert "no number of change can be tested for a change" in course.sentence(found).sentence
+    assert course.consequences(found) == []
+
+
+@pytest.mark.parametrize("begins", ["itself", "a base that is equal"])
+def test_a_divergence_is_an_effect_size_with_an_onset(begins):
+    """Also where the series begins with the model that its checkpoints are compared with."""
+    means = np.array([[0.01], [0.01], [0.3], [0.3]])
+    per_text = np.random.default_rng(0).gamma(40, means / 40, (4, 200))
+    steps = (0, 10, 20, 30, 40)
+    found = course(divergences(per_text if begins == "itself" else [np.zeros(200), *per_text]), steps=steps)
+    (row,) = found.tables["onsets"].itertuples()
+    assert row.first == 0 and not row.certain and found["certain"].n == 0
+    assert onsets(found) == {"divergence": (20, 30, 20, 30)}
+    assert found["final_change"].value == pytest.approx(0.3, rel=0.1) and found["onset"].value == 30
+    assert any(note.startswith("not tested for a change: divergence;") for note in found.notes)
+    assert "first divergence reached its final level" in course.sentence(found).sentence
+    (follows,) = course.consequences(found)
+    assert "did to divergence (0.000 to 0.3" in follows.text and "between steps 20 and 30" in follows.text
+    assert [one.where for one in found.figures if one.key == "onsets"] == [{"has_onset": True}]
+
+
+def test_a_divergence_from_another_model_is_tested():
+    per_text = np.random.default_rng(0).gamma(4, np.array([[0.1], [0.3]]) / 4, (2, 200))
+    found = course(divergences(per_text), steps=(10, 20))
+    (row,) = found.tables["onsets"].itertuples()
+    assert row.certain and not row.known_end and found["certain"].n == 1
+
+
 def test_similarity_has_a_line_to_either_end():
     first = [answer(at, number("rsa_mean", 1 - at / 10), question="similarity") for at in (1, 2, 3)]
     last = [answer(at, number("rsa_mean", 0.7 + at / 10), question="similarity") for at in (0, 1, 2)]
@@ -111,6 +158,8 @@ def test_similarity_has_a_line_to_either_end():
     assert dict(lines) == {
         "RSA, mean, with the first": [1.0, 0.9, 0.8, 0.7], "RSA, mean, with the last": [0.7, 0.8, 0.9, 1.0],
     }  # fmt: skip
+    ends = found.tables["onsets"]
+    assert ends["known_end"].all() and ends["has_onset"].all() and not ends["certain"].any()
 
 
 def test_tables_are_followed_by_layer_and_head():

@@ -38,6 +38,15 @@ def test_its_name_is_its_folders_and_its_line_the_catalogues(monkeypatch):
     assert all(find(name).name == name for name in QUESTIONS)
 
 
+def test_steps_with_a_setting_whose_answers_changed_have_a_version_of_their_own():
+    """What is stored of other settings stays what it was."""
+    inputs = {name: Root(name, name, "1") for name in ("model", "task")}
+    before, now = question(), question(newer={"add": {2: 7}})
+    ids = [[one.step(inputs, SumConfig(add=add)) for add in (1, 2)] for one in (before, now)]
+    assert [step.version for step in ids[1]] == [1, 7]
+    assert ids[0][0].id == ids[1][0].id and ids[0][1].id != ids[1][1].id
+
+
 def test_what_is_given_by_name_is_opened_and_the_rest_is_taken_as_it_is():
     assert sums(SumConfig(add=2), number="5")["total"].value == 7
     assert sums(SumConfig(add=2), number=Path("5"))["total"].value == 7

@@ -44,7 +44,7 @@ def test_the_closed_form_of_a_decay():
 
 @pytest.mark.parametrize("line", [[0, 0, 0], [0, 5, 0], [1, np.nan, 2]])
 def test_where_nothing_changed_for_certain_there_is_none(line):
-    assert onset(sure(line)) is None
+    assert onset(sure(line)) is None and onset(sure(line), tested=False) is None
 
 
 def test_a_change_that_may_be_none_is_not_certain():
@@ -75,6 +75,20 @@ def test_the_interval_covers(means, spread, shared):
         found = onset(simulated(means, spread, shared, 100, seed), 100)
         covered += found is None or found.earliest <= 4 <= found.latest
     assert runs - covered <= most_by_chance(runs, 0.05, 0.99)
+
+
+@pytest.mark.parametrize("means", [STEP, EDGE])
+@pytest.mark.parametrize(("spread", "n"), [(1, 15), (3, 60)])
+def test_the_interval_covers_where_the_change_is_not_tested(means, spread, n):
+    """Of what begins as a constant, too, and however uncertain its change is."""
+    runs, covered, lost = 100, 0, 0
+    for seed in range(runs):
+        draws = simulated(means, spread, 0.5, n, seed)
+        draws[:, 0] = 0
+        found = onset(draws, n, tested=False)
+        covered += found is not None and found.earliest <= 4 <= found.latest
+        lost += onset(draws, n) is None
+    assert runs - covered <= most_by_chance(runs, 0.05, 0.99) and lost < runs
 
 
 def test_the_onsets_of_resamples_would_come_too_late():

@@ -61,7 +61,7 @@ _ANSWER = {"finetune": {"without": ""}}
 _ON_THE_WAY = ("claims", "finetune", "course", "courses")
 """What no study asks for by name."""
 _PICTURE = re.compile(r"!\[[^\]]*\]\(figures/[\w-]+\.svg\)\n\n(?:\*Drawn from [^\n]*\*\n\n)?")
-_LAYERS, _SEEDS = 4, (0, 1, 2)
+_LAYERS, _SEEDS = 4, range(5)
 _OF_MARKS = re.compile(r' aria-\w+="[^"]*"| role="graphics-symbol"')
 """What is said of every single mark takes more room than the marks."""
 

@@ -239,7 +239,13 @@ def _numbers(question: Question) -> str:
 
 def _citation(question: Question) -> str:
     end = "" if question.cite.endswith(("?", ".")) else "."
-    return f"## Citation\n\n{question.cite}{end}\n\nThe answer's version is {question.version}."
+    newer = [
+        f"{version} with `{name}: {value}`"
+        for name, known in question.newer.items()
+        for value, version in known.items()
+    ]
+    version = ", ".join([f"The answer's version is {question.version}", *newer])
+    return f"## Citation\n\n{question.cite}{end}\n\n{version}."
 
 
 def write() -> None:

@@ -19,7 +19,9 @@ from bertscope.models.new_task_head import with_classifier
 from bertscope.models.outputs.classifier import balanced_weights
 from bertscope.models.outputs.kinds import MODEL_OUTPUTS
 from bertscope.training import loop
+from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.finetune.question import FinetuneConfig, finetune
+from bertscope.training.history import History
 from bertscope.training.objective import Labelled
 from bertscope.training.task_kinds import with_task_head
 from short_training import make_task
@@ -171,6 +173,46 @@ def test_training_ends_where_nothing_gets_better_and_the_best_is_kept(tiny, pati
     loop.train(best, Falling(best, task), replace(config, patience=1), out=None, resume=False)
     same = torch.equal(best.model.classifier.weight, encoder.model.classifier.weight)
     assert same == (patience is not None)
+
+
+class Equal(Falling):
+    """Scores that no epoch makes better or worse: predictions that never vary, or a model that was good before."""
+
+    scores = (0.5,) * 11
+
+
+class Spoilt(Falling):
+    """The untrained model has the highest score; of the others the third epoch is best, and the second no better than
+    the first."""
+
+    scores = (0.9, 0.2, 0.2, 0.4, 0.3, 0.1)
+
+
+@pytest.mark.parametrize(("scored", "best", "ended"), [(Equal, 1, 3), (Spoilt, 3, 5)])
+def test_the_untrained_model_is_never_the_best_epoch(tiny, scored, best, ended):
+    """Nor is it waited for something better than it: patience counts from the first epoch that trained."""
+    task, kept = make_task(), {}
+    encoder = with_classifier(tiny, task.labels, seed=0)
+
+    def note(history) -> None:
+        kept[len(history.epochs) - 1] = encoder.model.classifier.weight.detach().clone()
+
+    config = replace(PLAIN, epochs=5, patience=2)
+    history = loop.train(encoder, scored(encoder, task), config, out=None, resume=False, closed=note)
+    assert (history.best, len(history.epochs) - 1) == (best, ended)
+    alike = [epoch for epoch, weight in kept.items() if torch.equal(weight, encoder.model.classifier.weight)]
+    assert alike == [best]
+
+
+def test_a_checkpoint_whose_best_is_the_untrained_model_is_refused(tmp_path):
+    """As versions before left it; of a training that keeps the last epoch it doesn't matter."""
+    model, checkpoint = nn.Linear(2, 2), Checkpoint(tmp_path / "model.checkpoint")
+    optimizer, history = torch.optim.AdamW(model.parameters()), History(chance=0.5, epochs=[{"score": 0.5}] * 3)
+    checkpoint.save(model, optimizer, history, "recipe", {"best": None})
+    assert checkpoint.restore(model, optimizer, History(0.5), "recipe") == {}
+    checkpoint.save(model, optimizer, history, "recipe", {"best": model.state_dict()})
+    with pytest.raises(UserError, match=r"took the model before any training .* delete it and run again"):
+        checkpoint.restore(model, optimizer, History(0.5), "recipe")
 
 
 def test_a_training_that_ended_early_ends_there_when_it_is_resumed(tiny, tmp_path):

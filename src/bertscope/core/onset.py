@@ -9,7 +9,9 @@ than that about the one that is outside.
 
 Of a quantity along a series of checkpoints it is the onset: the first checkpoint from which on it stays within a
 tenth of its final change (last minus first) of its last value. That is told only where the change is certain: its
-interval leaves out 0.
+interval leaves out 0. Where one end is a constant (a divergence of a model from itself) that can't be asked: any two
+models that aren't equal differ from it. There the onset describes how large a change came about when, and isn't told
+whether there was one.
 """
 
 from __future__ import annotations
@@ -59,14 +61,14 @@ def is_certain(change: Estimate) -> bool:
     return change.low is not None and change.high is not None and (change.low > 0 or change.high < 0)
 
 
-def onset(draws: np.ndarray, n: int | None = None) -> Onset | None:
-    """Of a line's draws [1 + repeats, checkpoint], the first of which is the sample itself; None where it didn't
-    certainly change, or isn't known everywhere."""
+def onset(draws: np.ndarray, n: int | None = None, *, tested: bool = True) -> Onset | None:
+    """Of a line's draws [1 + repeats, checkpoint], the first of which is the sample itself; None where it isn't known
+    everywhere, or didn't change: if that is `tested`, where it didn't certainly change."""
     if np.isnan(draws[0]).any():
         return None
     draws = draws[~np.isnan(draws).any(1)]
     change = final_change(draws, n)
-    if len(draws) < 2 or not is_certain(change):
+    if len(draws) < 2 or not (is_certain(change) if tested else change.value):
         return None
     ahead = np.sign(change.value) * (draws[:, -1:] - draws)  # what is still to go
     near = WITHIN * np.sign(change.value) * (draws[:, -1:] - draws[:, :1])

@@ -77,6 +77,9 @@ class Question:
     main: str
     """The key of the headline number that stands for the whole result."""
     cite: str
+    newer: Mapping[str, Mapping[Any, int]] = field(default_factory=dict)
+    """By setting and value, the version of steps that have it, where only their answer changed: what was stored of
+    the others stays."""
     better: Literal["higher", "lower"] | None = None
     optional: Mapping[str, Input] = field(default_factory=dict)
     """Further inputs, which a step may do without. Those with a flag can be given by users."""
@@ -229,7 +232,9 @@ class Question:
         needed = {name for name in self.inputs if name not in instead}
         if not needed <= named or not all(map(self.takes, named)):
             raise ValueError(f"{self.name} takes the inputs {tuple(self.inputs)}, not {tuple(inputs)}")
-        return Step(self.name, self.version, configs.to_json(config or self.config()), inputs)
+        settings = configs.to_json(config or self.config())
+        newer = [known[settings[name]] for name, known in self.newer.items() if settings[name] in known]
+        return Step(self.name, max([self.version, *newer]), settings, inputs)
 
     def result(self, **what: Any) -> Result:
         """A result of this question; headline numbers get their words, a null panel its line, first of the notes."""

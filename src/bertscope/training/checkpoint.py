@@ -119,6 +119,11 @@ class Checkpoint:
             raise UserError(f"the checkpoint {self.folder} is damaged ({error}); delete it and run again") from error
         if record.pop("recipe") != recipe:
             raise UserError(f"{self.folder} is the checkpoint of another training; delete it, or write elsewhere")
+        if "best" in beside and not record["best"]:
+            raise UserError(
+                f"the checkpoint {self.folder} is of a version that took the model before any training for the best "
+                "epoch, and kept no other; delete it and run again"
+            )
         if unknown := model.load_state_dict(weights, strict=False).unexpected_keys:
             raise UserError(f"the checkpoint {self.folder} has other weights ({unknown[0]}); delete it and run again")
         for name, parameter in model.named_parameters():

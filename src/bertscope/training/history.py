@@ -17,7 +17,8 @@ class History:
     steps: list[dict[str, float]] = field(default_factory=list)
     seconds: float = 0.0
     best: int = 0
-    """The epoch with the highest score on validation."""
+    """The epoch with the highest score on validation, of equals the first; 0, which is before any training, where
+    there is none yet."""
     activations: int = 0
     """Bytes that the largest step keeps for its backward pass, weights apart."""
     peak: int = 0

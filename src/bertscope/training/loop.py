@@ -156,7 +156,7 @@ class Training:
 
     @property
     def _out_of_patience(self) -> bool:  # no epoch was better than the best for as long as that is waited for
-        patience = self.settings.patience
+        patience = self.settings.patience  # there is a best from epoch 1 on, and nothing to wait for before it
         return patience is not None and len(self.history.epochs) - 1 - self.history.best >= patience
 
     def prepare(self) -> None:
@@ -272,9 +272,9 @@ class Training:
         row = {"epoch": epoch, "loss": loss, "score": score.value, "low": score.low, "high": score.high}
         row |= {**score.secondary, **self.course.facts(self.history)}
         self.history.epochs.append(row)
-        if score.value > self.history.epochs[self.history.best]["score"]:
+        if epoch and (not self.history.best or score.value > self.history.epochs[self.history.best]["score"]):
             self.history.best = epoch
-        if self.settings.keep == "best" and self.history.best == epoch:
+        if self.settings.keep == "best" and epoch and self.history.best == epoch:
             self.best_weights = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
         self._closed(self.history)
         if self.checkpoint and epoch:

@@ -11,23 +11,24 @@ from bertscope.core.small_picture import Line
 def consequences(result: Result) -> list[Consequence]:
     question = registry.find(result.subject["question"])
     onsets, lines = result.tables["onsets"], result.tables["lines"]
-    tested = onsets[onsets["change_low"].notna()]
-    if tested.empty:
+    asked = onsets[onsets["change_low"].notna() & (onsets["has_onset"] | ~onsets["known_end"])]
+    if asked.empty:
         return []
-    # The question's main number, if that can be tested; else one that changed for certain.
-    main = tested["key"] == question.main
-    row = tested.loc[(2 * main + tested["certain"]).idxmax()]
+    # The question's main number, if that can be tested or has an onset; else one that has.
+    main = asked["key"] == question.main
+    row = asked.loc[(2 * main + asked["has_onset"]).idxmax()]
     steps = lines[lines["number"] == row["number"]]
     last = int(steps["step"].max())
-    picture = Line.of(steps, "step", "value", marked=None if not row["certain"] else float(row["onset"]))
-    if not row["certain"] or row[["onset", "high"]].isna().any():
+    picture = Line.of(steps, "step", "value", marked=float(row["onset"]) if row["has_onset"] else None)
+    if not row["has_onset"]:
         text = (
             f"Whether training changed {row['line']} between its first checkpoint and its last (step {last:,}) is "
             "open."
         )
         return [Consequence("changed", text, 0.2, "lines", picture, is_open=True)]
+    size = f" ({row['first']:.3f} to {row['last']:.3f})" if row["known_end"] else ""
     text = (
-        f"What training did to {row['line']}, it did between steps {row['after']:,} and {row['onset']:,} of "
+        f"What training did to {row['line']}{size}, it did between steps {row['after']:,} and {row['onset']:,} of "
         f"{last:,} (95%: {row['low']:,} to {row['high']:,})."
     )
     if row["high"] < last:

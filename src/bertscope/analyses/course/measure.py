@@ -101,6 +101,7 @@ def _checkpoints(groups: Sequence[_Asked]) -> dict[int, ModelRecord]:
 
 def _lines(group: _Asked, question: Question) -> list[Line]:
     """Each headline number over the steps; what is the same throughout, and was never drawn, is no line."""
+    assert question.over_steps is not None
     found: list[Line] = []
     keys = dict.fromkeys(number.key for one in group.results for number in one.headline)
     for key in keys:
@@ -110,9 +111,10 @@ def _lines(group: _Asked, question: Question) -> list[Line]:
         for of, label in zip(every, _labels(key, every, numbers, question), strict=True):
             at_steps = [next((each for each in at if _of(each, apart) == of), None) for at in numbers]
             unit = next(each.unit for each in at_steps if each is not None)
-            line = Line(key, of, label, unit, group.to, tuple(group.steps), tuple(at_steps))
+            line = Line(key, of, label, unit, group.to, tuple(group.steps), tuple(at_steps),
+                        question.over_steps.same.get(key))  # fmt: skip
             if any(each is not None and each.draws is not None for each in at_steps) or line.moves:
-                found.append(_with_end(line, group, question))
+                found.append(_with_end(line, group))
     return found
 
 
@@ -141,12 +143,11 @@ def _of(number: Number, names: Sequence[str]) -> dict[str, str]:
     return {name: number.of[name] for name in names if name in number.of}
 
 
-def _with_end(line: Line, group: _Asked, question: Question) -> Line:
+def _with_end(line: Line, group: _Asked) -> Line:
     """With what the number is of the end that the others are compared with and itself."""
-    assert question.over_steps is not None
-    if group.ends_at is None or line.key not in question.over_steps.same:
+    if group.ends_at is None or line.same is None:
         return line
-    value = question.over_steps.same[line.key]
+    value = line.same
     drawn = next((each.draws for each in line.numbers if each is not None and each.draws is not None), None)
     end = Number(line.key, value, value, value, unit=line.unit, of=line.of,
                  draws=None if drawn is None else np.full(len(drawn), value))  # fmt: skip

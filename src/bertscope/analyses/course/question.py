@@ -33,11 +33,12 @@ course = Question(
     steps. Where a number's change from the first checkpoint to the last is certain, its onset is told: the first
     checkpoint from which on the number stays near where it ends (within a tenth of that change), between which
     checkpoints that was, and a 95% interval, by resamples of the texts that all checkpoints share. Questions that
-    compare two models compare each checkpoint with the first; similarity with the last as well.""",
+    compare two models compare each checkpoint with the first; similarity with the last as well. What begins or ends
+    so with a model beside itself is an effect size, which has an onset but isn't tested for a change.""",
     config=CourseConfig,
     inputs={"answers": RESULTS},
     optional={"to_last": RESULTS},
-    version=1,
+    version=2,
     main="certain",
     cite="none: the onset and its interval are ours; docs/series.md says how they are made",
     numbers={
@@ -51,7 +52,9 @@ course = Question(
         "onsets": {
             "after": "the checkpoint before the onset: it came about between the two",
             "onset": "the step of the first checkpoint from which on it stays within a tenth of its change of where "
-            "it ends; none where the change isn't certain, or nobody knows how sure it is",
+            "it ends; none where the change is tested and isn't certain, or nobody knows how sure it is",
+            "certain": "the change's interval leaves out 0; what has a known end is never tested",
+            "known_end": "it begins or ends with a model beside itself: its change is an effect size",
             "low, high": "ends of the 95% interval of the onset, of checkpoints' steps",
         },
     },

@@ -21,6 +21,7 @@ from bertscope.core.question import Question
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement
 
+_ROUNDING = 1e-6  # so far may rounding take what compares a model with itself
 _IN_ONE = 5  # lines that one picture can hold; more get a picture each
 _LABELS = {
     "step": "step", "value": "", "low": "from", "high": "to", "line": "", "after": "after step",
@@ -42,6 +43,8 @@ class Line:
     steps: tuple[int, ...]
     numbers: tuple[Number | None, ...]
     """None where a checkpoint has no such number."""
+    same: float | None = None
+    """Of what compares two models: what it is of a model and itself."""
 
     @property
     def values(self) -> list[float]:
@@ -74,12 +77,25 @@ class Line:
         return final_change(self.draws, self.n)
 
     @property
+    def has_known_end(self) -> bool:
+        """Whether it begins or ends with a model beside itself. That is a constant, mostly the end of a scale, from
+        which any two models differ that aren't equal: the change is an effect size, not tested against 0."""
+        ends = (self.values[0], self.values[-1])
+        return self.same is not None and any(abs(end - self.same) <= _ROUNDING for end in ends)
+
+    @property
+    def is_tested(self) -> bool:
+        return self.draws is not None and not self.has_known_end
+
+    @property
     def is_certain(self) -> bool:
-        return is_certain(self.change)
+        return self.is_tested and is_certain(self.change)
 
     @cached_property
     def onset(self) -> Onset | None:
-        return None if self.draws is None else onset(self.draws, self.n)
+        if self.draws is None or (self.has_known_end and abs(self.change.value) <= _ROUNDING):
+            return None
+        return onset(self.draws, self.n, tested=not self.has_known_end)
 
 
 @dataclass(frozen=True)
@@ -108,12 +124,12 @@ def course_result(
     known = [{"step": step, "model": one.id, "name": one.name} for step, one in checkpoints.items()]
     tables = {"lines": _lines_table(lines, names), "onsets": onsets, "checkpoints": pd.DataFrame(known)}
     *_, made = checkpoints.values()
-    certain = [place for place, line in enumerate(lines) if line.is_certain]
-    tested = sum(line.draws is not None for line in lines)
-    numbers = [Number("lines", len(lines)), Number("certain", len(certain), n=tested)]
-    for place in certain:
-        line, found = lines[place], lines[place].onset
-        of = {"line": names[place]}
+    certain, tested = sum(line.is_certain for line in lines), sum(line.is_tested for line in lines)
+    numbers = [Number("lines", len(lines)), Number("certain", certain, n=tested)]
+    for line, name in zip(lines, names, strict=True):
+        if not (line.is_certain or line.has_known_end):
+            continue
+        found, of = line.onset, {"line": name}
         if found is not None:
             low, high = line.steps[found.earliest - 1], line.steps[found.latest]
             numbers.append(Number("onset", line.steps[found.place], low, high, line.n, of=of))
@@ -152,7 +168,8 @@ def _onsets_table(lines: Sequence[Line], names: Sequence[str]) -> pd.DataFrame:
         found, change = line.onset, line.change
         row = {"number": number, "line": name, "key": line.key, "first": line.values[0], "last": line.values[-1],
                "change": change.value, "change_low": change.low, "change_high": change.high,
-               "certain": line.is_certain}  # fmt: skip
+               "certain": line.is_certain, "known_end": line.has_known_end,
+               "has_onset": found is not None}  # fmt: skip
         if found is not None:
             row |= {
                 "after": line.steps[found.place - 1], "onset": line.steps[found.place],
@@ -160,25 +177,37 @@ def _onsets_table(lines: Sequence[Line], names: Sequence[str]) -> pd.DataFrame:
             }  # fmt: skip
         rows.append(row)
     places = ["after", "onset", "low", "high"]
-    columns = ["number", "line", "key", "first", "last", "change", "change_low", "change_high", "certain", *places]
+    said = ["certain", "known_end", "has_onset"]
+    columns = ["number", "line", "key", "first", "last", "change", "change_low", "change_high", *said, *places]
     ends = dict.fromkeys(("change_low", "change_high"), float)
-    return pd.DataFrame(rows, columns=columns).astype({**ends, **dict.fromkeys(places, "Int64"), "certain": bool})
+    kinds = {**ends, **dict.fromkeys(places, "Int64"), **dict.fromkeys(said, bool)}
+    return pd.DataFrame(rows, columns=columns).astype(kinds)
 
 
 def _notes(lines: Sequence[Line], answers: Sequence[Result], steps: Sequence[int], names: Sequence[str]) -> list[str]:
     unsure = [name for line, name in zip(lines, names, strict=True) if line.draws is None]
+    known = [name for line, name in zip(lines, names, strict=True) if line.has_known_end]
     notes = [
-        f"numbers are followed over {len(answers)} answers on the same texts; {len(lines)} lines are each tested at "
-        "5% for a change, not corrected for their number"
+        f"numbers are followed over {len(answers)} answers on the same texts; "
+        f"{sum(line.is_tested for line in lines)} lines are each tested at 5% for a change, not corrected for "
+        "their number"
     ]
-    if unsure:
-        few = ", ".join(unsure[:6]) + (f" and {len(unsure) - 6} more" if len(unsure) > 6 else "")
+    if known:
         notes.append(
-            f"no onset is told of {few}: they are counts, or the largest of many, or their interval covers more "
-            "than what other texts would change, or a checkpoint lacks them, or its answer is older than this "
+            f"not tested for a change: {_few(known)}; at one end a model is compared with itself, and any other that "
+            "isn't equal differs from that: the changes are effect sizes"
+        )
+    if unsure:
+        notes.append(
+            f"no onset is told of {_few(unsure)}: these are counts, or the largest of many, or their range holds "
+            "more than other texts would change, or a checkpoint lacks them, or its answer is older than this "
             "question"
         )
     return [*notes, *_their_notes(answers, steps)]
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def _their_notes(answers: Sequence[Result], steps: Sequence[int]) -> list[str]:
@@ -214,15 +243,13 @@ def _line_figures(lines: pd.DataFrame) -> list[Figure]:
 
 
 def _onset_figure(onsets: pd.DataFrame) -> list[Figure]:
-    if onsets["onset"].isna().all():
-        return []
-    return [
+    return [] if not onsets["has_onset"].any() else [
         Figure(
-            "intervals", "onsets", x="onset", y="line", low="low", high="high", where={"certain": True},
+            "intervals", "onsets", x="onset", y="line", low="low", high="high", where={"has_onset": True},
             title="When each got to where it ended",
             caption="The first checkpoint from which on a number stays near its last value (within a tenth of its "
             "whole change), and the checkpoints between which that certainly lies (95%); only numbers that changed "
-            "for certain.",
+            "for certain, or that compare a model with an end of the series.",
             labels=_LABELS | {"onset": "step"}, key="onsets",
         )
     ]  # fmt: skip
@@ -247,21 +274,21 @@ def _followed_figure(followed: Followed) -> Figure:
 
 def sentence(result: Result) -> Statement | None:
     onsets, question = result.tables["onsets"], result.subject["question"]
-    certain = onsets[onsets["certain"]]
-    steps = result.tables["lines"]["step"]
-    tested = int(onsets["change_low"].notna().sum())
-    told = (
-        f"From step {steps.min():,} to step {steps.max():,}, {len(certain)} of {tested} numbers of {question} that "
-        "can be tested changed for certain"
+    steps, certain = result.tables["lines"]["step"], result["certain"]
+    changed = (
+        f"{certain.value:.0f} of {certain.n} numbers of {question} that can be tested changed for certain"
+        if certain.n
+        else f"no number of {question} can be tested for a change"
     )
-    known = certain.dropna(subset=["onset"]).sort_values(["onset", "high"], kind="stable")
+    told = f"From step {steps.min():,} to step {steps.max():,}, {changed}"
+    known = onsets[onsets["has_onset"]].sort_values(["onset", "high"], kind="stable")
     if len(known):
         first, last = known.iloc[0], known.iloc[-1]
         if len(known) > 1 and first["onset"] == last["onset"]:
             told += f"; all of them reached their final level between steps {first['after']:,} and {first['onset']:,}"
         else:
             told += f"; first {_told(first)}" + (f", last {_told(last)}" if len(known) > 1 else "")
-    return Statement(f"{told}.", float(len(certain)), lambda count: f"{count:.0f}")
+    return Statement(f"{told}.", certain.value, lambda count: f"{count:.0f}")
 
 
 def _told(row: pd.Series) -> str:

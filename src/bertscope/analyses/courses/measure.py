@@ -10,10 +10,12 @@ import pandas as pd
 from bertscope.analyses.courses.question import CoursesConfig, called
 from bertscope.analyses.courses.result import courses_result
 from bertscope.core.errors import UserError
-from bertscope.core.intervals import student_interval
+from bertscope.core.intervals import ENOUGH_RUNS, student_interval
 from bertscope.core.result import Result
 
 _LINE = ["line", "key", "unit"]
+_ALIKE = 1e-12
+"""Trainings that differ by no more than this differ by rounding."""
 
 
 def measure(courses: Sequence[Result], config: CoursesConfig) -> Result:
@@ -33,6 +35,8 @@ def _refuse_unlike(courses: Sequence[Result]) -> None:
         raise UserError(f"trainings are compared by what `course` says of each, not by answers to {other}")
     if len(courses) < 2:
         raise UserError("one training has no spread over trainings; name two or more")
+    if old := [one for one in courses if "known_end" not in one.tables["onsets"]]:
+        raise UserError(f"these answers to course are of version {old[0].version}; ask them again")
     asked = list(dict.fromkeys(one.subject["question"] for one in courses))
     if len(asked) > 1:
         raise UserError(f"these trainings were asked {' and '.join(asked)}; name answers to one question")
@@ -69,16 +73,20 @@ def _changes(lines: pd.DataFrame, onsets: pd.DataFrame) -> pd.DataFrame:
     units = dict(zip(lines["line"], lines["unit"], strict=True))
     for (line, key), some in onsets.groupby(["line", "key"], sort=False):
         mean, low, high = over_trainings(some["change"].to_numpy(float))
-        told = some["onset"].dropna()
+        told, known_end = some["onset"].dropna(), bool(some["known_end"].any())
         rows.append({
             "line": line, "key": key, "unit": units[line], "first": some["first"].mean(), "last": some["last"].mean(),
-            "change": mean, "low": low, "high": high, "certain": bool(low > 0 or high < 0), "told": len(told),
+            "change": mean, "low": low, "high": high, "certain": bool(low > 0 or high < 0) and not known_end,
+            "known_end": known_end, "told": len(told),
             "earliest": told.min() if len(told) else pd.NA, "latest": told.max() if len(told) else pd.NA,
         })  # fmt: skip
     return pd.DataFrame(rows).astype({"earliest": "Int64", "latest": "Int64"})
 
 
 def over_trainings(values: np.ndarray) -> tuple[float, float, float]:
-    """The mean and Student's interval."""
-    mean = float(values.mean())
-    return mean, *student_interval(mean, float(values.std(ddof=1)), len(values))
+    """The mean and Student's interval, from five trainings on. There is none where all are exactly alike: that
+    happens by chance where few texts change, and doesn't say how unlike another training would be."""
+    mean, spread = float(values.mean()), float(values.std(ddof=1))
+    if len(values) < ENOUGH_RUNS or not spread > _ALIKE:
+        return mean, float("nan"), float("nan")
+    return mean, *student_interval(mean, spread, len(values))

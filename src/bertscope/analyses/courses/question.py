@@ -23,24 +23,30 @@ courses = Question(
     __name__,
     """Each training of one recipe is a series of checkpoints; what a question finds along each is set side by side,
     at the same steps. The line over the steps is the mean over trainings; its band and the interval of the final
-    change are Student's, over trainings: what another seed would do. Also given: when each training reached its
-    final value.""",
+    change are Student's, over trainings: what another seed would do. They need five trainings; of fewer, means are
+    points and nothing is tested. Also given: when each training reached its final value.""",
     config=CoursesConfig,
     inputs={"courses": RESULTS},
-    version=1,
+    version=2,
     main="certain",
     cite="none: means over trainings with Student's intervals",
     numbers={
         "trainings": "trainings",
-        "certain": "numbers that changed for certain, over trainings",
+        "certain": "of those that can be tested, changed for certain, over trainings",
         "final_change": "change from the first checkpoint to the last: {line}",
     },
     columns={
-        "means": {"low, high": "ends of the 95% interval of the mean, over trainings"},
+        "means": {
+            "low, high": "ends of the 95% interval of the mean, over trainings; none of fewer than five, or "
+            "where all are alike"
+        },
         "changes": {
-            "low, high": "ends of the 95% interval of the mean change, over trainings",
+            "low, high": "ends of the 95% interval of the mean change, over trainings; none of fewer than five, or "
+            "where all changed by the same",
+            "certain": "the interval leaves out 0; what has a known end is never tested",
+            "known_end": "it begins or ends with a model beside itself: its change is an effect size",
             "earliest, latest": "the first and the last step at which a training got to where it ended, of those "
-            "that are certain by themselves (their number: told)",
+            "whose own answer tells an onset (their number: told)",
         },
         "lines": {"low, high": "ends of the 95% interval within a training, over texts"},
     },

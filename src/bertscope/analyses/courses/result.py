@@ -8,7 +8,9 @@ from typing import Any
 import pandas as pd
 
 from bertscope.analyses.courses.question import courses as question
+from bertscope.core.estimate import cell
 from bertscope.core.figure import Figure
+from bertscope.core.intervals import ENOUGH_RUNS
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement
@@ -22,19 +24,16 @@ def courses_result(
     left_out: Sequence[str],
 ) -> Result:  # fmt: skip
     """It is about the last checkpoints: what each training made."""
-    certain = changes[changes["certain"]]
     n = len(courses)
-    numbers = [Number("trainings", n), Number("certain", len(certain), n=len(changes))]
+    numbers = [Number("trainings", n), Number("certain", int(changes["certain"].sum()), n=_tested(changes))]
     numbers += [
-        Number("final_change", row.change, row.low, row.high, n, row.unit, of={"line": row.line})
-        for row in certain.itertuples()
+        _final_change(row, n)
+        for _, row in changes.dropna(subset=["change"]).iterrows()
+        if row["certain"] or row["known_end"] or pd.isna(row["low"])
     ]
     made = {key: record for one in courses for key, record in one.models.items()}
     known = [one.tables["checkpoints"].assign(training=name) for one, name in zip(courses, names, strict=True)]
-    notes = [
-        f"intervals of means are over {n} trainings, not over texts; {len(changes)} numbers are each tested at 5% "
-        "for a change, not corrected for their number"
-    ]
+    notes = _how_sure(changes, n)
     if left_out:
         notes.append(f"left out, since not every training has them: {', '.join(left_out[:6])}")
     return question.result(
@@ -45,15 +44,45 @@ def courses_result(
             "checkpoints": pd.concat(known, ignore_index=True),
         },
         headline=numbers,
-        figures=[*_mean_figures(means), *_change_figure(changes), *_each_figure(lines)],
+        figures=[*_mean_figures(means, n), *_change_figure(changes), *_each_figure(lines)],
         models=made,
         subject=courses[-1].subject | {"trainings": str(n)},
         notes=[*notes, *dict.fromkeys(note for one in courses for note in one.notes[1:])],
     )
 
 
-def _mean_figures(means: pd.DataFrame) -> list[Figure]:
+def _tested(changes: pd.DataFrame) -> int:
+    """Of how many numbers it is asked whether they changed: of those with an interval, and without a known end."""
+    return int((changes["low"].notna() & ~changes["known_end"]).sum())
+
+
+def _final_change(row: pd.Series, n: int) -> Number:
+    change = cell(row, "change", "low", "high")
+    return Number("final_change", change.value, change.low, change.high, n, row["unit"], of={"line": row["line"]})
+
+
+def _how_sure(changes: pd.DataFrame, n: int) -> list[str]:
+    """What the means' intervals are over, and why some have none."""
+    if n < ENOUGH_RUNS:
+        return [
+            f"{n} trainings are too few for an interval over trainings, {ENOUGH_RUNS} are enough: means are points, "
+            "and no number is tested for a change"
+        ]
+    notes = [
+        f"intervals of means are over {n} trainings, not over texts; {_tested(changes)} numbers are each tested at "
+        "5% for a change, not corrected for how many they are"
+    ]
+    if alike := changes.loc[changes["change"].notna() & changes["low"].isna(), "line"].tolist():
+        notes.append(
+            f"no interval for what changed by the same in all {n} trainings, which doesn't say how unlike another "
+            f"would be: {', '.join(alike[:6])}"
+        )
+    return notes
+
+
+def _mean_figures(means: pd.DataFrame, n: int) -> list[Figure]:
     """One for each unit."""
+    sure = "with its 95% interval over trainings (Student's)" if n >= ENOUGH_RUNS else "too few for an interval"
     figures = []
     for place, unit in enumerate(means["unit"].unique()):
         own = unit == "" or means[means["unit"] == unit]["line"].nunique() > _IN_ONE
@@ -62,7 +91,7 @@ def _mean_figures(means: pd.DataFrame) -> list[Figure]:
             Figure(
                 "lines", "means", x="step", y="mean", low="low", high="high", where={"unit": unit}, **by,
                 title=f"Over the steps, mean of the trainings{f' ({unit})' if unit else ''}",
-                caption="At each step the mean over trainings, with its 95% interval over trainings (Student's).",
+                caption=f"At each step the mean over {n} trainings, {sure}.",
                 labels=_LABELS | {"mean": unit}, key=f"means_{place}" if place else "means",
             )
         )  # fmt: skip
@@ -93,13 +122,15 @@ def _each_figure(lines: pd.DataFrame) -> list[Figure]:
 
 def sentence(result: Result) -> Statement | None:
     changes, steps = result.tables["changes"], result.tables["means"]["step"]
-    certain = changes[changes["certain"]]
-    told = (
-        f"From step {steps.min():,} to step {steps.max():,} of {result['trainings'].value:.0f} trainings, "
-        f"{len(certain)} of {len(changes)} numbers of {result.subject['question']} changed for certain over "
-        "trainings"
+    certain, tested = changes[changes["certain"]], result["certain"].n
+    found = (
+        f"{len(certain)} of {tested} numbers of {result.subject['question']} changed for certain, over trainings"
+        if tested
+        else f"no number of {result.subject['question']} is tested for a change, over trainings"
     )
-    known = certain.dropna(subset=["earliest"]).sort_values(["latest", "earliest"], kind="stable")
+    told = f"From step {steps.min():,} to step {steps.max():,} of {result['trainings'].value:.0f} trainings, {found}"
+    effects = changes[changes["certain"] | changes["known_end"]]
+    known = effects.dropna(subset=["earliest"]).sort_values(["latest", "earliest"], kind="stable")
     if len(known):
         row = known.iloc[0]
         told += (

@@ -68,8 +68,8 @@ class ContrastiveConfig(ContrastiveSettings):
     positives: Literal["true", "shuffled"] = "true"
     """shuffled: each text gets another text's positive, as a control for what any training does."""
     keep: Literal["last", "best"] | int = "last"
-    """Which epoch's weights to keep: the last, or the best by the validation score; or a number of checkpoints along
-    the training, as for finetune."""
+    """Which epoch's weights to keep: the last, or the best by the validation score (never epoch 0, before any
+    training); or a number of checkpoints along the training, as for finetune."""
     keep_spacing: Literal["even", "logarithmic"] = "even"
     """With a number for --keep: even, or logarithmic."""
     seed: int = 0
@@ -113,6 +113,7 @@ contrastive = Question(
     inputs={"base": MODEL, "data": EITHER},
     optional={"sts": TASK},
     version=2,
+    newer={"keep": {"best": 3}},
     main="after",
     better="higher",
     cite="Gao et al. 2021, SimCSE: Simple Contrastive Learning of Sentence Embeddings",

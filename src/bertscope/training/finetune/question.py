@@ -46,15 +46,15 @@ class FinetuneConfig:
     init: Literal["pretrained", "random"] = "pretrained"
     """random: draw all weights anew, as a control for what pre-training gives."""
     keep: Literal["last", "best"] | int = "last"
-    """Which epoch's weights to keep: the last, or the best on the validation set. A number: the last epoch's, and
-    that many checkpoints along the training, its start and its end included, as folders `checkpoint-STEP` in the
-    model's folder, each a whole model."""
+    """Which epoch's weights to keep: the last, or the best on the validation set, of equals the first; epoch 0,
+    before any training, is never the best. A number: the last epoch's, and that many checkpoints along the training,
+    its start and its end included, as folders `checkpoint-STEP` in the model's folder, each a whole model."""
     keep_spacing: Literal["even", "logarithmic"] = "even"
     """With a number for --keep. even: equally many steps between checkpoints; logarithmic: closer together early in
     the training, from the first step on."""
     patience: int | None = None
-    """Early stopping: end after this many epochs in a row without a new best on the validation set, and keep the
-    best epoch's weights."""
+    """Early stopping: end after this many epochs in a row without a new best on the validation set, counted from
+    epoch 1 on, and keep the best epoch's weights."""
     without: str = ""
     """Layers to leave out before the training: `12`, `11-12`, `3,7-9`."""
     classifier: Literal["linear", "relu"] = "linear"
@@ -168,6 +168,7 @@ finetune = Question(
     inputs={"base": MODEL, "task": TASK},
     scoring=Scoring(),
     version=5,
+    newer={"keep": {"best": 6}},
     main="after",
     better="higher",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
