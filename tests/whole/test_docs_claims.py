@@ -71,7 +71,8 @@ no row.
 - *Training* needs 5 trainings or more: a difference between two single trainings shows nothing about training.
 - *Absence* needs power: that a loss lies within the margin holds only where there are enough texts for a loss as
   large as the margin to be seen. Where no answer changes at all a bootstrap's interval is a point, and a loss can
-  still be as large as log(parts / 0.025) / texts.
+  still be as large as log(parts / 0.025) / texts; where few do, it is too short. A loss of k texts counts as one as
+  large as the exact limit behind k ([as good](methods.md#intervals-and-tests)).
 - The null panel: the column `null` says whether it passed, failed, had too few draws, or was not asked for.
 
 ## Where intervals come from

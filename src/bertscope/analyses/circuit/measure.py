@@ -16,7 +16,7 @@ from bertscope.analyses.circuit.result import PLURAL, Found, circuit_result
 from bertscope.analyses.one_by_one import Fall, Orders, fall
 from bertscope.analyses.part_rankings import rank_parts
 from bertscope.analyses.without_parts import WithoutParts
-from bertscope.core.equivalence import SHARE, judged, margin
+from bertscope.core.equivalence import SHARE, allowing_for_few, judged, margin
 from bertscope.core.errors import UserError
 from bertscope.core.estimate import Estimate
 from bertscope.core.intervals import interval, interval_from_one_more
@@ -152,11 +152,17 @@ def _smallest(task: Task, validation: Fall, test: Fall) -> pd.DataFrame:
             {"kind": kind, "ranking": name, "kept": int(kept[0]), "kept_low": float(kept_low),
              "kept_high": float(kept_high), "of": int(off[-1]), "validation_score": scores[0, at[0]],
              "validation_area": float(validation.area(kind, name, "score")[0]), "score": tested[0, at[0]],
-             "change": change[0], "low": float(low), "high": float(high), "margin": within,
-             "verdict": judged(Estimate.of(change[0], low, high), within)}
+             **_changed(Estimate.of(change[0], low, high), len(task.test), within)}
         )  # fmt: skip
     names = ("kind", "ranking", "kept", "of", "change", "low", "high", "margin", "verdict")
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(names))
+
+
+def _changed(bootstrapped: Estimate, n: int, within: float) -> dict[str, float | str | None]:
+    """What the score changes by in so many texts, and whether that is as good."""
+    change = allowing_for_few(bootstrapped, n)
+    return {"change": change.value, "low": change.low, "high": change.high, "margin": within,
+            "verdict": judged(change, within)}  # fmt: skip
 
 
 def _parts(rankings: Sequence[Ranking]) -> pd.DataFrame:

@@ -68,7 +68,7 @@ circuit = Question(
         )
     },
     scoring=Scoring(),
-    version=1,
+    version=2,
     main="faithful_area",
     better="higher",
     numbers={
