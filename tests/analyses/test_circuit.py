@@ -55,8 +55,10 @@ def test_every_ranking_puts_the_head_first_that_decides(tiny, task, mode):
         (size,) = result.numbers(key="size", kind="head", ranking=by)
         assert (size.value, size.n) == (1, 12)
         (change,) = result.numbers(key="change", kind="head", ranking=by)
-        assert (change.value, change.low, change.high) == (0, 0, 0)
-    assert (result.tables["smallest"]["verdict"] == "as_good").all()
+        unseen = np.log(1 / 0.025) / len(task.test)  # what none of so many texts shows, in one case of 40
+        assert (change.value, change.low, change.high) == (0, pytest.approx(-unseen), pytest.approx(unseen))
+    smallest = result.tables["smallest"]
+    assert (smallest["margin"] < unseen).all() and (smallest["verdict"] == "open").all(), "texts are too few for more"
     # In random order it is met anywhere: where it is kept from j parts on, the area is 1 - (j - 1/2) / 12.
     random = np.random.default_rng(config.seed).random((config.random, 12 + 3))[:, :12]
     place = [12 - int((values < values[6]).sum()) for values in random]  # head:2.3 is the seventh
@@ -65,9 +67,11 @@ def test_every_ranking_puts_the_head_first_that_decides(tiny, task, mode):
     assert areas.loc["loss", "faithful_more_than_random"] == pytest.approx(1 - 1 / 24 - expected)
 
 
-def test_both_heads_of_a_planted_task_are_its_circuit(pocket):
+@pytest.mark.parametrize(("texts", "verdict"), [(60, "open: neither clear of 0 nor within"), (80, "as good, within")])
+def test_both_heads_of_a_planted_task_are_its_circuit(pocket, texts, verdict):
+    """The margin is a twentieth: a loss of which none of 60 texts shows anything may be larger."""
     model = planted(pocket.tokenizer)
-    result = circuit(model, planted_task(), replace(FEW, units=("head", "both"), mode="zero", steps=8))
+    result = circuit(model, planted_task(texts), replace(FEW, units=("head", "both"), mode="zero", steps=8))
     for kind in ("head", "both"):
         for by in COMPUTED:
             (size,) = result.numbers(key="size", kind=kind, ranking=by)
@@ -78,7 +82,7 @@ def test_both_heads_of_a_planted_task_are_its_circuit(pocket):
         assert set(best["unit"]) == set(NEEDED)
     told = circuit.sentence(result)
     assert told is not None and told.main == 2 / 8
-    assert "2 of 8 heads keep the validation set's score" in told.sentence and "as good, within" in told.sentence
+    assert "2 of 8 heads keep the validation set's score" in told.sentence and verdict in told.sentence
     assert {number.key for number in result.headline} == set(circuit.numbers)
     assert result.subject == {"task": "planted", "mode": "zero"} and list(result.models) == [model.id]
 

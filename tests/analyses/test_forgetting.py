@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from transformers import BertConfig, BertForMaskedLM
@@ -118,6 +119,27 @@ def test_everything_in_one_figure(_pocket, texts):
     (figure,) = result.figures
     assert (figure.facet, figure.x, figure.color) == ("quantity", "shown", "way")
     assert "masked words and minimal pairs by" in figure.caption and "what probes find" in figure.caption
+
+
+@pytest.mark.parametrize("n", [10, 20])
+def test_where_a_group_has_too_few_pieces_there_is_no_map_and_no_answer(_pocket, n):
+    with pytest.raises(UserError, match=f"{n} texts have too few masked pieces for an affine map: some of their 5"):
+        forgetting([_pocket, checkpoint(_pocket, 0)], read_examples("demo/corpus", limit=n), **QUICK)
+
+
+def test_few_pieces_are_said_to_be_few(training, texts):
+    """24 hidden units: 48 pieces are enough."""
+    base, run = training
+    told = {}
+    for n in (12, 60):
+        result = forgetting([str(base), str(run / "checkpoint-5")], texts.take(range(n)), steps=(5,), **QUICK)
+        told[result["base"].n] = [note for note in result.notes if "maps" in note]
+        assert np.isfinite(result.tables["maps"]["explained"]).all()
+    (few, more), (enough,) = told.values()
+    fewest, most = told
+    assert fewest < 48 <= most and few == f"affine maps are fitted on {fewest} masked pieces of 12 texts"
+    assert enough == f"affine maps are fitted on {most} masked pieces of 60 texts"
+    assert more.startswith("that is fewer than twice the 24 numbers of a state: with more texts the maps")
 
 
 def test_steps_and_mistakes(_pocket, tiny, texts):

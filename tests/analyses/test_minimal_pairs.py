@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -145,6 +146,11 @@ def test_a_model_that_was_not_changed_lost_nothing(_pocket, agreement):
     np.testing.assert_array_equal(own, as_it_is)
     np.testing.assert_allclose(mapped, own, rtol=0.05)
     assert found["drifted"].value == 0
+    (fitted,) = re.findall(r"affine maps are fitted on (\d+) masked pieces of 24 texts", "\n".join(found.notes))
+    told = any(
+        "fewer than twice the 192 numbers of a state: with more texts the maps" in note for note in found.notes
+    )
+    assert told == (int(fitted) < 384)
 
 
 def test_models_with_heads_of_their_own_are_read_by_these(_pocket, wordwise):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
-from bertscope.core.equivalence import SHARE, in_words, judged, margin
+from bertscope.core.equivalence import SHARE, allowing_for_few, in_words, judged, margin
 from bertscope.core.estimate import Estimate
 from bertscope.core.variance_components import interval_over_runs
+from few_flips import lost_in, passing
 
 
 def test_the_margin_is_a_share_of_the_skill():
@@ -45,3 +47,24 @@ def test_where_the_truth_lies_on_the_margin_as_good_is_rarely_said():
     low, high = interval_over_runs(values)
     said = [judged(Estimate(within, *ends), within) for ends in zip(low.tolist(), high.tolist(), strict=True)]
     assert said.count("as_good") / 4000 <= 0.03
+
+
+@pytest.mark.parametrize(("n", "within"), [(50, 0.04), (100, 0.04), (277, 0.013), (400, 0.02), (1000, 0.005)])
+def test_a_loss_as_large_as_the_margin_is_rarely_as_good_where_few_answers_change(n, within):
+    """A text is lost with the margin's probability, and none is won: the bootstrap of those that are is too short."""
+
+    def as_good(lost: int) -> bool:
+        return judged(allowing_for_few(lost_in(n, lost), n), within) == "as_good"
+
+    assert passing(n, within, as_good) <= 0.025
+    assert passing(n, within, lambda lost: judged(lost_in(n, lost), within) == "as_good") > 0.035
+
+
+def test_what_few_texts_allow_only_widens():
+    wide = Estimate(-0.01, -0.2, 0.2)
+    assert allowing_for_few(wide, 100) == wide and allowing_for_few(Estimate(0.5), 100) == Estimate(0.5)
+    one = allowing_for_few(Estimate(-0.01, -0.03, 0.0), 100)
+    assert -one.low == pytest.approx(chi2.ppf(0.975, 4) / 200) and one.high == pytest.approx(np.log(40) / 100)
+    mirrored = allowing_for_few(-Estimate(-0.01, -0.03, 0.0), 100)
+    assert (mirrored.low, mirrored.high) == (-one.high, -one.low)
+    assert allowing_for_few(Estimate(0.0, 0.0, 0.0), 100, parts=8).high == pytest.approx(np.log(8 / 0.025) / 100)

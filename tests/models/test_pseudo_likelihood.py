@@ -140,7 +140,7 @@ def test_an_affine_change_is_found_exactly_on_texts_that_were_not_fitted():
     sums = StateSums(6)
     for rows in (slice(0, 150), slice(150, 400)):
         sums.add(one[rows], other[rows], groups[rows])
-    for affine in sums.maps():
+    for affine in sums.maps() or []:
         np.testing.assert_allclose(affine(one), other, atol=1e-5)
         assert affine.explained == pytest.approx(1)
 
@@ -151,7 +151,7 @@ def test_a_map_is_ridge_on_the_other_groups():
     groups = np.arange(200) % GROUPS
     sums = StateSums(4)
     sums.add(one, other, groups)
-    for group, affine in enumerate(sums.maps()):
+    for group, affine in enumerate(sums.maps() or []):
         x, y = (each[torch.from_numpy(groups != group)].numpy() for each in (one, other))
         middle, to = x.mean(0), y.mean(0)
         covariance = (x - middle).T @ (x - middle) / len(x)
@@ -163,3 +163,26 @@ def test_a_map_is_ridge_on_the_other_groups():
         left = ((held_y - held_x @ weight - affine.bias) ** 2).sum() / ((held_y - held_y.mean(0)) ** 2).sum()
         assert affine.explained == pytest.approx(1 - left)
         assert affine.explained < 0.5, "nothing but one of four directions can be told"
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 2])
+def test_a_group_of_fewer_than_two_pieces_leaves_no_map(pieces):
+    """With none or one in a group its variance is 0, and no penalty would be better than another."""
+    groups = np.append(np.arange(100) % (GROUPS - 1), np.full(pieces, GROUPS - 1))
+    sums = StateSums(4)
+    sums.add(states(len(groups), 4), states(len(groups), 4), groups)
+    maps = sums.maps()
+    assert (maps is None) == (pieces < 2)
+    if maps is not None:
+        assert np.isfinite([affine.explained for affine in maps]).all()
+
+
+def test_of_a_group_whose_states_are_all_alike_no_variance_is_explained_and_the_penalty_is_chosen():
+    """Of the other groups' states nothing can be told, so that the largest penalty serves best."""
+    one, other, groups = states(50, 20), states(50, 20, 1), np.arange(50) % GROUPS
+    other[groups == 3] = 0.3
+    sums = StateSums(20)
+    sums.add(one, other, groups)
+    maps = sums.maps()
+    assert maps is not None and [np.isnan(affine.explained) for affine in maps] == [False] * 3 + [True, False]
+    assert {affine.penalty for affine in maps} == {10.0}

@@ -29,7 +29,7 @@ def judged(findings: int, draws: int = 200) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("findings", "draws", "said"), [(18, 200, "passes"), (19, 200, "fails"), (19, 20, "undecided")]
+    ("findings", "draws", "said"), [(19, 200, "passes"), (20, 200, "fails"), (19, 20, "undecided")]
 )
 def test_it_stands_before_the_figures_and_is_marked_where_it_fails(tmp_path, findings, draws, said):
     result = judged(findings, draws)
@@ -42,7 +42,7 @@ def test_it_stands_before_the_figures_and_is_marked_where_it_fails(tmp_path, fin
     panel = page[figure : page.index("</article>", figure)].partition("Null panel</summary>")[2]
     shown = panel.partition("</details>")[0]  # its table is folded
     assert re.findall(r"<th[^>]*>(\w+)</th>", shown) == list(result.tables["null"].columns)
-    assert re.findall(r"<td>(.*?)</td>", shown)[1:4] == [str(draws), str(findings), str({200: 18, 20: 4}[draws])]
+    assert re.findall(r"<td>(.*?)</td>", shown)[1:4] == [str(draws), str(findings), str({200: 19, 20: 4}[draws])]
     assert page.count("null panel fails</span>") == (2 if said == "fails" else 0), "at a glance, and over the answer"
     assert page.count("ull panel: ") == 1 and "another note" in page, "said once"
 
@@ -65,12 +65,12 @@ def test_its_columns_are_explained_and_others_of_the_same_name_are_not():
 
 
 def test_a_terminal_says_it_before_other_notes(capsys):
-    print_answer(judged(19))
+    print_answer(judged(20))
     notes = [line for line in capsys.readouterr().out.splitlines() if line.startswith("note: ")]
     assert [note[:22] for note in notes] == ["note: null panel: FAIL", "note: another note"]
 
 
 def test_a_stored_panel_says_the_same(tmp_path):
-    stored = Result.load(judged(19).save(tmp_path / "result"))
+    stored = Result.load(judged(20).save(tmp_path / "result"))
     assert verdict(stored) == "fails"
-    pd.testing.assert_series_equal(stored.tables["null"]["passes"], judged(19).tables["null"]["passes"])
+    pd.testing.assert_series_equal(stored.tables["null"]["passes"], judged(20).tables["null"]["passes"])

@@ -9,12 +9,15 @@ import pandas as pd
 import pytest
 
 from bertscope.core import null_panel
+from bertscope.core.estimate import Estimate, extreme
 from bertscope.core.model_record import DataRecord, ModelRecord, Origin
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.study.claims.records import CLAIMS
+from bertscope.study.claims.records.claim import HOLDS, Evidence
 from bertscope.study.claims.records.preconditions import Power, Studied, TunedFromFirst
+from few_flips import lost_in, passing
 from judging import BY_ID, bound, one_row, rows
 from planted_attention import gains
 from planted_claims import PLANTED
@@ -158,6 +161,23 @@ def test_so_many_texts_do_show_a_loss_as_large_as_the_margin():
     """Of 144 heads one costs the margin: how often is no answer seen to change in as many texts as are asked for?"""
     n, margin = 217, 0.04
     assert 144 * (1 - margin) ** n < 0.025 < 144 * (1 - margin) ** (n - 10)
+
+
+@pytest.mark.parametrize("n", [100, 120, 150, 310, 600])
+@pytest.mark.parametrize("parts", [1, 8])
+def test_a_loss_as_large_as_the_margin_rarely_holds_where_few_answers_change(n, parts):
+    """The bootstrap's interval of few losses, by which the claim would hold, is too short. Of several parts
+    the worst is read off, and any may be the one that costs the margin."""
+    claim, skill = BY_ID["relation-heads-not-needed"], Estimate(0.4, 0.4, 0.4)
+
+    def holds(lost: int) -> bool:
+        effect = extreme([lost_in(n, lost)] * parts, min)
+        evidence = Evidence(effect, None, "", n, "texts", skill=skill, parts=parts)
+        return claim.verdict(evidence) == HOLDS and Power().unmet(claim, evidence, made, []) is None
+
+    (made,) = ablate("head", best=False)(0.0, 0.0)
+    assert passing(n, 0.04, holds) <= 0.025 / parts
+    assert n < 300 or passing(n, 0.0004, holds) > 0.975, "of enough texts a small loss does hold"
 
 
 def test_no_kind_of_word_gains_is_said_only_where_kinds_were_looked_at():

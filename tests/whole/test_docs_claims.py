@@ -74,7 +74,8 @@ nothing to do with the claim gets no row.
 - *Training* needs 5 trainings or more: a difference between two single trainings shows nothing about training.
 - *Absence* needs power: that a loss lies within the margin holds only where there are enough texts to see a loss as
   large as the margin. Where no answer changes at all, a bootstrap's interval is a point, and a loss can still be as
-  large as log(parts / 0.025) / texts.
+  large as log(parts / 0.025) / texts; where few change, it is too short. So a loss of k texts counts as one as large
+  as the exact limit behind k ([as good](methods.md#intervals-and-tests)).
 - The null panel: the column `null` says whether it passed, failed, had too few draws, or was not asked for.
 
 ## Where intervals come from

@@ -3,16 +3,18 @@
 How far two scores may be apart and be as good is a share of the skill at hand: of what the full model has above
 chance. Only an interval that lies within that margin says "as good"; one that leaves out 0 says "better" or "worse";
 any other leaves it open.
+
+Where few answers change, a bootstrap over texts is too sure: of none its interval is a point, and of a few that all
+change for the worse it is too short. `allowing_for_few` makes it as wide as so many texts allow at least.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from bertscope.core.estimate import Estimate
+from bertscope.core.intervals import most_expected
 from bertscope.core.statement import points
-
-if TYPE_CHECKING:
-    from bertscope.core.estimate import Estimate
 
 SHARE = 0.1
 """The share of the skill above chance that may be lost or gained by what is still as good."""
@@ -22,6 +24,16 @@ Verdict = Literal["as_good", "worse", "better", "open"]
 def margin(full: float, chance: float, share: float = SHARE) -> float:
     """How far a score may be from another and be as good, in the metric's own unit; 0 where there is no skill."""
     return share * max(full - chance, 0.0)
+
+
+def allowing_for_few(effect: Estimate, n: int, parts: int = 1) -> Estimate:
+    """A change of a score over so many texts, with ends at least as far out as one-sided changes of that size may be:
+    of a score that is lost in k of n texts, as far as the exact limit behind k. `parts` is among how many the largest
+    was looked for."""
+    if effect.low is None or effect.high is None:
+        return effect
+    lost, won = (most_expected(n * max(change, 0.0), parts) / n for change in (-effect.value, effect.value))
+    return Estimate(effect.value, min(effect.low, -lost), max(effect.high, won))
 
 
 def judged(effect: Estimate, within: float) -> Verdict:

@@ -183,6 +183,14 @@ def most_by_chance(trials: int, rate: float, sure: float) -> int:
     return int(binom.ppf(sure, trials, rate))
 
 
+def most_expected(seen: float, parts: int = 1) -> float:
+    """How many of something are to be expected at most where so many were seen (the exact limit of Poisson's
+    distribution): 3.7 behind none, 5.6 behind one. Of so many parts all their limits hold at once (Bonferroni)."""
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(seen + 1, 1 - ENDS[0] / parts))
+
+
 def median_interval(values: np.ndarray) -> tuple[float, float, float]:
     """The median and the interval that its ranks give, which holds for any distribution (the sign test's)."""
     from scipy.stats import binom

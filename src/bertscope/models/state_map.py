@@ -2,11 +2,12 @@
 
 Texts are divided into groups, and each group's states are mapped by what the other groups give: sums over groups are
 all that is kept of the states. The penalty is chosen, for each group anew, by how well the map that three of the
-others give serves the fourth.
+others give serves the fourth. So every group needs states that differ: two at least.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,8 @@ from torch import Tensor
 GROUPS = 5
 _PENALTIES = 10.0 ** np.arange(-8, 2)
 """As a share of the mean variance of the states."""
+_LEAST = 2  # states of a group; fewer have no variance to explain
+_ROUNDING = 1e-12  # of the mean square: a variance that is smaller is none
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class AffineMap:
     bias: np.ndarray
     penalty: float
     explained: float
-    """The share of the variance that it explains in states it wasn't fitted on."""
+    """The share of the variance that it explains in states it wasn't fitted on; NaN where these are all alike."""
 
     def __call__(self, states: Tensor) -> Tensor:
         weight, bias = (torch.from_numpy(each).to(states) for each in (self.weight, self.bias))
@@ -50,19 +53,18 @@ class StateSums:
             self._sum[group] += some.sum(0).cpu().numpy()
             self._products[group] += (some.T @ some).cpu().numpy()
 
-    def maps(self) -> list[AffineMap]:
-        """For each group the map that the others give."""
-        return [self._map(group) for group in range(GROUPS)]
+    def maps(self) -> list[AffineMap] | None:
+        """For each group the map that the others give; None where a group has too few states."""
+        return None if (self._n < _LEAST).any() else [self._map(group) for group in range(GROUPS)]
 
     def _map(self, group: int) -> AffineMap:
         others = [one for one in range(GROUPS) if one != group]
         held = others[group % len(others)]
-        errors = [self._unexplained(*self._ridge([one for one in others if one != held], penalty), [held])
+        errors = [self._error(*self._ridge([one for one in others if one != held], penalty), held)
                   for penalty in _PENALTIES]  # fmt: skip
         penalty = float(_PENALTIES[int(np.argmin(errors))])
         weight, bias = self._ridge(others, penalty)
-        explained = 1 - self._unexplained(weight, bias, [group])
-        return AffineMap(weight, bias, penalty, explained)
+        return AffineMap(weight, bias, penalty, self._explained(weight, bias, group))
 
     def _moments(self, groups: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """The mean of both [2 d] and their covariance [2 d, 2 d]."""
@@ -77,11 +79,17 @@ class StateSums:
         weight = np.linalg.solve(covariance[:d, :d] + least * np.eye(d), covariance[:d, d:])
         return weight, mean[d:] - mean[:d] @ weight
 
-    def _unexplained(self, weight: np.ndarray, bias: np.ndarray, groups: list[int]) -> float:
-        """The mean squared error there, as a share of the variance."""
+    def _error(self, weight: np.ndarray, bias: np.ndarray, group: int) -> float:
+        """The mean squared error there."""
         d = self._width
-        mean, covariance = self._moments(groups)
+        mean, covariance = self._moments([group])
         off = mean[d:] - mean[:d] @ weight - bias
         both = np.concatenate([-weight, np.eye(d)])
-        error = np.einsum("ij,ik,kj->", both, covariance, both, optimize=True) + off @ off
-        return float(error / max(np.trace(covariance[d:, d:]), np.finfo(float).tiny))
+        return float(np.einsum("ij,ik,kj->", both, covariance, both, optimize=True) + off @ off)
+
+    def _explained(self, weight: np.ndarray, bias: np.ndarray, group: int) -> float:
+        mean, covariance = self._moments([group])
+        to, variance = mean[self._width :], np.trace(covariance[self._width :, self._width :])
+        if variance <= _ROUNDING * (variance + to @ to):
+            return math.nan
+        return 1 - self._error(weight, bias, group) / float(variance)

@@ -32,7 +32,7 @@ OF_NULL = {
     "tests": "which were corrected together",
     "draws": "how often data was drawn in which there is nothing to find",
     "findings": "in how many of these draws anything was found",
-    "quantile": "in how many a sound test finds something at most, 99 times of 100",
+    "quantile": "in how many a sound test finds something at most: 99 times of 100 all families stay within it",
     "passes": "whether it is not more",
 }
 """Of the null panel, whichever question's."""

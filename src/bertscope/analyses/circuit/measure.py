@@ -16,7 +16,7 @@ from bertscope.analyses.circuit.result import PLURAL, Found, circuit_result
 from bertscope.analyses.one_by_one import Fall, Orders, fall
 from bertscope.analyses.part_rankings import rank_parts
 from bertscope.analyses.without_parts import WithoutParts
-from bertscope.core.equivalence import SHARE, judged, margin
+from bertscope.core.equivalence import SHARE, allowing_for_few, judged, margin
 from bertscope.core.errors import UserError
 from bertscope.core.estimate import Estimate
 from bertscope.core.intervals import interval, interval_from_one_more
@@ -143,9 +143,8 @@ def _smallest(task: Task, validation: Fall, test: Fall) -> pd.DataFrame:
         if not margin(scores[0, 0], chance["validation"]) or interval(scores[:, 0] - chance["validation"])[0] <= 0:
             continue  # not clearly above chance: there is nothing to keep
         lowest = scores[:, :1] - SHARE * np.maximum(scores[:, :1] - chance["validation"], 0)
-        enough = stays_from(
-            (lowest - _ROUNDING - scores)[None, :, ::-1]
-        )  # from none kept to all, which are within it
+        # From none kept to all, which is within the margin.
+        enough = stays_from((lowest - _ROUNDING - scores)[None, :, ::-1])
         kept, at = enough.among(off[-1] - off[::-1]), len(off) - 1 - enough.place
         tested = test.along[kind, name]["score"][:, 0]
         change, within = tested[:, at] - tested[:, 0], margin(tested[0, 0], chance["test"])
@@ -154,11 +153,17 @@ def _smallest(task: Task, validation: Fall, test: Fall) -> pd.DataFrame:
             {"kind": kind, "ranking": name, "kept": int(kept.value), "kept_low": kept.low,
              "kept_high": kept.high, "of": int(off[-1]), "validation_score": scores[0, at],
              "validation_area": float(validation.area(kind, name, "score")[0]), "score": tested[0, at],
-             "change": change[0], "low": float(low), "high": float(high), "margin": within,
-             "verdict": judged(Estimate.of(change[0], low, high), within)}
+             **_changed(Estimate.of(change[0], low, high), len(task.test), within)}
         )  # fmt: skip
     names = ("kind", "ranking", "kept", "of", "change", "low", "high", "margin", "verdict")
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(names))
+
+
+def _changed(bootstrapped: Estimate, n: int, within: float) -> dict[str, float | str | None]:
+    """What the score changes by in so many texts, and whether that is as good."""
+    change = allowing_for_few(bootstrapped, n)
+    return {"change": change.value, "low": change.low, "high": change.high, "margin": within,
+            "verdict": judged(change, within)}  # fmt: skip
 
 
 def _parts(rankings: Sequence[Ranking]) -> pd.DataFrame:

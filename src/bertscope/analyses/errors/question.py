@@ -71,7 +71,7 @@ errors = Question(
             "masked": _NO_SHARES.format("a guess"),
         }
     ),
-    version=1,
+    version=2,
     main="score",
     better="higher",
     null="the rows' correctness is permuted",

@@ -34,7 +34,7 @@ from bertscope.models.encoder import Encoder
 from bertscope.models.finite_pass import measuring
 from bertscope.models.masked_words import mask_words
 from bertscope.models.observe import default_budget
-from bertscope.models.state_map import GROUPS, StateSums
+from bertscope.models.state_map import GROUPS, AffineMap, StateSums
 from bertscope.models.states import hidden_states
 from bertscope.models.word_guesses import judged, refuse_other_width, refuse_without_head
 
@@ -153,7 +153,10 @@ def _masked(
                         bar.advance(len(some.inputs["input_ids"]))
         right, text = np.concatenate(rights), np.concatenate(texts)
         with cast.on(base), torch.inference_mode():
-            mapped = [_mapped(head, file, one, right, group[text]) for file, one in zip(files, sums, strict=True)]
+            mapped = [
+                _mapped(head, file, _maps(one, examples), right, group[text])
+                for file, one in zip(files, sums, strict=True)
+            ]
     seen = [np.concatenate(one) for one in hits]
     n = len(examples)
     counts = np.bincount(text, minlength=n).astype(float)
@@ -179,13 +182,23 @@ def _share(means: np.ndarray) -> np.ndarray:
     return means[..., 0] / means[..., 1]
 
 
+def _maps(sums: StateSums, examples: Examples) -> list[AffineMap]:
+    maps = sums.maps()
+    if maps is None:
+        raise UserError(
+            f"{len(examples)} texts have too few masked pieces for an affine map: some of their {GROUPS} groups have "
+            "less than two; give more texts"
+        )
+    return maps
+
+
 def _mapped(
-    base: Encoder, file: Any, sums: StateSums, right: np.ndarray, group: np.ndarray
+    base: Encoder, file: Any, maps: Sequence[AffineMap], right: np.ndarray, group: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Whether each piece is guessed from mapped states, and how much of their variance the maps explain."""
     file.seek(0)
     states = np.memmap(file, np.float32, "r", shape=(len(right), base.hidden_size))
-    hit, maps = np.zeros(len(right), bool), sums.maps()
+    hit = np.zeros(len(right), bool)
     for place, affine in enumerate(maps):
         mine = np.flatnonzero(group == place)
         for at in np.array_split(mine, 1 + len(mine) // 8192):

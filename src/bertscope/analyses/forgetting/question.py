@@ -61,7 +61,7 @@ forgetting = Question(
         "pairs": Input("pairs", flag="Also score minimal pairs: demo/minimal, a file, BLiMP."),
         "task": Input("task", flag="The task that is learnt, to show its score beside what is forgotten."),
     },
-    version=1,
+    version=2,
     over_steps=OverSteps(at_once=True),
     main="forgotten",
     better="lower",

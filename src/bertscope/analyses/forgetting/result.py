@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 
+from bertscope.analyses.caveats import fitted_on_pieces
 from bertscope.analyses.forgetting.question import QUANTITIES, forgetting
 from bertscope.core.estimate import Estimate
 from bertscope.core.examples import Examples
@@ -65,6 +66,7 @@ def forgetting_result(
     table = table.sort_values(["place", "way", "step"], kind="stable", ignore_index=True).drop(columns="place")
     table.insert(3, "shown", table["step"] + 1)
     maps = pd.DataFrame({"step": steps, "explained": lost.explained})
+    fitted = fitted_on_pieces(lost.pieces, len(examples), models[0].encoder.hidden_size)
     subject = {"task": task.name} if task else {"task": examples.name or "texts"}
     return forgetting.result(
         tables={"lines": table, "maps": maps},
@@ -72,7 +74,7 @@ def forgetting_result(
         figures=[_figure(table, task)],
         models=records(models),
         subject=subject,
-        notes=[*examples.notes, *_notes(models, steps, told)],
+        notes=[*examples.notes, *_notes(models, steps, told), *fitted],
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from bertscope.analyses.caveats import fitted_on_pieces
 from bertscope.analyses.minimal_pairs.question import MinimalPairsConfig
 from bertscope.analyses.minimal_pairs.result import LEVEL, Arm, minimal_pairs_result
 from bertscope.core import null_panel
@@ -29,7 +30,7 @@ from bertscope.models.observe import default_budget
 from bertscope.models.outputs.masked_words import GuessedWords
 from bertscope.models.own_task_head import with_own_task_head
 from bertscope.models.pieces import Pieces, read_pieces
-from bertscope.models.state_map import GROUPS, StateSums
+from bertscope.models.state_map import GROUPS, AffineMap, StateSums
 from bertscope.models.word_guesses import last_states, log_p, refuse_other_width, refuse_without_head
 
 _LONGEST = 1000  # characters of a text that a table keeps
@@ -62,6 +63,8 @@ def measure(models: Sequence[Encoder], pairs: MinimalPairs, config: MinimalPairs
         else:
             found[own].append(Arm(own, "mapped", mapped.values, mapped.explained))
     arms = [arm for own in named for arm in found[own]]
+    if any(arm.way == "mapped" for arm in arms):
+        notes += fitted_on_pieces(len(read[key].texts), len(read[key].lengths), first.hidden_size)
     tables = {"phenomena": _phenomena(arms, pairs, config), "pairs": _rows(arms, pairs, config)}
     random = None
     if config.null:
@@ -147,15 +150,20 @@ def _scored(
             bar.advance(len(batch.pieces))
         lent: list[tuple[np.ndarray, _Mapped | None]] = []
         for place in range(len(borrowing)):
-            mapped = groups is not None and _mapped(first, kept[place], sums[place], pieces, groups[texts])
-            lent.append((pieces.sums(found[1 + place]), mapped or None))
+            maps = None if groups is None else sums[place].maps()
+            mapped = (
+                None if groups is None or maps is None else _mapped(first, kept[place], maps, pieces, groups[texts])
+            )
+            lent.append((pieces.sums(found[1 + place]), mapped))
     return pieces.sums(found[0]), lent
 
 
-def _mapped(head: Encoder, states: np.ndarray, sums: StateSums, pieces: Pieces, groups: np.ndarray) -> _Mapped:
+def _mapped(
+    head: Encoder, states: np.ndarray, maps: Sequence[AffineMap], pieces: Pieces, groups: np.ndarray
+) -> _Mapped:
     """The same of states [piece, d] that are mapped, each group's by what the other groups give."""
     right = pieces.fields["input_ids"][pieces.places]
-    values, maps = np.zeros(len(right)), sums.maps()
+    values = np.zeros(len(right))
     for group, affine in enumerate(maps):
         for at in np.array_split(mine := np.flatnonzero(groups == group), 1 + len(mine) // 8192):
             some = torch.from_numpy(np.array(states[at])).to(head.device)

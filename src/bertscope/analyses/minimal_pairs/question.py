@@ -38,7 +38,7 @@ minimal_pairs = Question(
     first model's, ridge on other texts. Only what is lost in spite of the map counts as forgotten.""",
     config=MinimalPairsConfig,
     inputs={"models": MODELS, "pairs": PAIRS},
-    version=2,
+    version=3,
     main="accuracy",
     better="higher",
     over_steps=OverSteps(

@@ -85,7 +85,7 @@ patch = Question(
     points between the texts.""",
     config=PatchConfig,
     inputs={"model": MODEL, "pairs": PAIRS},
-    version=1,
+    version=2,
     main="most",
     numbers={
         "pairs": "pairs patched",

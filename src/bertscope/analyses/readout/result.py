@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.caveats import cautions
+from bertscope.analyses.caveats import cautions, few_states
 from bertscope.analyses.readout.question import (
     LATEST,
     PERMUTED,
@@ -108,11 +108,8 @@ def _notes(model: Encoder, task: Task, found: Found, config: ReadoutConfig) -> l
     if SHORTCUT in found.settled:
         drawn = min(config.fit, len(task.train))
         notes.append(f"shortcuts are fitted on {found.fitted_on:,} tokens of {drawn:,} training texts")
-        if found.fitted_on < 2 * model.hidden_size:
-            notes.append(
-                f"that is fewer than twice the {model.hidden_size} numbers of a state: the shortcuts could be better "
-                "with more training texts"
-            )
+        better = "the shortcuts could be better with more training texts"
+        notes += few_states(found.fitted_on, model.hidden_size, better)
     elif config.fit:
         notes.append(
             "shortcuts need training texts to be fitted on and validation texts to choose their penalty, and "

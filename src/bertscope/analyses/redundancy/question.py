@@ -60,7 +60,7 @@ redundancy = Question(
     config=RedundancyConfig,
     inputs={"models": MODELS, "data": EITHER},
     scoring=Scoring(asked_by="--together"),
-    version=3,
+    version=4,
     main="divergence",
     cite="Clark et al. 2019, What Does BERT Look At?, section 6; Kornblith et al. 2019, Similarity of Neural Network "
     "Representations Revisited; the review of Kovaleva et al. 2019",

@@ -66,7 +66,7 @@ relations = Question(
     beside the score of Dark Secrets.""",
     config=RelationsConfig,
     inputs={"models": MODELS, "examples": EXAMPLES},
-    version=4,
+    version=5,
     main="beating_offset",
     better="higher",
     over_steps=OverSteps(

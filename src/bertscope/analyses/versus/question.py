@@ -54,7 +54,7 @@ versus = Question(
             "vectors": "what is fixed and broken (a score is nearer or further instead, by its loss)",
         }
     ),
-    version=1,
+    version=2,
     main="change",
     better="higher",
     null="the answers of A and B are exchanged row by row at random (for slices: the rows' changes are permuted)",

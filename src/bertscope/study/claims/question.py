@@ -37,7 +37,7 @@ claims = Question(
     first.""",
     config=ClaimsConfig,
     inputs={"results": RESULTS},
-    version=9,
+    version=10,
     main="holds",
     numbers=VERDICT_WORDS,
     words={"verdict": VERDICT_WORDS, "null": NULL_WORDS},

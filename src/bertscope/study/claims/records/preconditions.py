@@ -3,15 +3,15 @@ what reads a number off a result asks nothing."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bertscope.analyses.side_by_side import is_weighted
 from bertscope.core import null_panel
+from bertscope.core.equivalence import allowing_for_few
 from bertscope.core.estimate import Estimate
-from bertscope.core.intervals import ENDS, ENOUGH_RUNS
+from bertscope.core.intervals import ENOUGH_RUNS
 from bertscope.study.claims.records.claim import HOLDS, Bound, Claim, Evidence, Unmet
 from bertscope.study.claims.records.evidence import (
     fine_tuned_from,
@@ -168,18 +168,18 @@ class Counted(_Always):
 
 @dataclass(frozen=True)
 class Power(_ToHold):
-    """There are enough texts for a loss as large as the margin to be seen. Where no answer changes, a bootstrap has
-    nothing to resample and its interval is a point; a loss that is seen in none of n texts can still be as large as
-    log(parts / 0.025) / n."""
+    """There are enough texts for a loss as large as the margin to be seen: the claim holds as well with the least
+    width that an interval over so many texts can have. Where no answer changes, a bootstrap's is a point."""
 
     says: ClassVar[str] = "there are enough texts to see a loss as large as the margin"
 
     def unmet(self, claim: Claim, evidence: Evidence, result: Result, results: Sequence[Result]) -> Unmet | None:
-        margin = abs(claim.bound(evidence).place(evidence.skill) or 0.0)
-        needed = math.ceil(math.log(evidence.parts / ENDS[0]) / margin) if margin else math.inf
-        if (evidence.n or 0) >= needed:
+        if not evidence.n:
+            return Unmet("how many texts it rests on isn't stored")
+        wider = allowing_for_few(evidence.effect, evidence.n, evidence.parts)
+        if claim.bound(evidence).verdict(wider, evidence.skill) == HOLDS:
             return None
-        return Unmet(f"{evidence.n} texts; seeing a loss as large as the margin for sure takes {needed}")
+        return Unmet(f"{evidence.n} texts are so few that an effect of {wider.low:.3g} is possible")
 
 
 @dataclass(frozen=True)
