@@ -92,3 +92,4 @@ def test_over_seeds_it_is_students_interval_and_needs_five():
     found = over_seeds(values)
     assert (found.low, found.high) == pytest.approx(tuple(oracle))
     assert not over_seeds(values[:4]).sure and ENOUGH_RUNS == 5
+    assert not over_seeds([0.61] * 5).sure, "trainings that are all alike don't say how unlike another would be"

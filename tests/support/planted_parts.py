@@ -84,8 +84,8 @@ def survivors(votes: np.ndarray) -> list[Result]:
 
 
 def heads_left(value: float, reach: float) -> list[Result]:
-    """Five seeds that keep the same share of a thousand heads, or shares all over the place."""
-    shares = value + reach * np.linspace(-0.4, 0.4, 5) if reach > SURE else np.full(5, value)
+    """Five seeds that keep nearly the same share of a thousand heads, or shares all over the place."""
+    shares = value + (reach * np.linspace(-0.4, 0.4, 5) if reach > SURE else np.linspace(-0.002, 0.002, 5))
     return survivors((np.arange(1000) + 0.5) / 1000 < shares[:, None])
 
 

@@ -121,9 +121,12 @@ def test_keys_lead_to_numbers_rows_and_counts(planted):
     row = first.rows("effects", unit="head:3.4")[0]
     assert ends(row.value("effect").key, planted) == [-0.02, -0.03, -0.01]
     assert ends(f"{row.id}/unit", planted) == "head:3.4"
-    mean = mean_of([first.number("score"), second.number("score")])
-    # Two trainings, .8125 and .7: the mean .75625, the standard error .05625, t of one degree of freedom 12.706.
-    assert ends(mean.key, planted) == pytest.approx([0.75625, 0.75625 - 0.71473, 0.75625 + 0.71473], abs=1e-4)
+    scores = [first.number("score"), second.number("score")]
+    assert mean_of(scores).low is None, "two trainings are too few for an interval"
+    mean = mean_of([*scores, *scores, scores[0]])
+    # Five trainings, .8125 three times and .7 twice: the mean .7675, the standard error .027557, t of four degrees of
+    # freedom 2.7764.
+    assert ends(mean.key, planted) == pytest.approx([0.7675, 0.7675 - 0.07651, 0.7675 + 0.07651], abs=1e-4)
     assert [mean.value, mean.low, mean.high] == pytest.approx(ends(mean.key, planted))
 
 

@@ -12,7 +12,7 @@ from math import comb
 
 import numpy as np
 
-from bertscope.core.intervals import ENOUGH_RUNS, jackknife_error, jackknife_interval
+from bertscope.core.intervals import ALIKE, ENOUGH_RUNS, jackknife_error, jackknife_interval
 
 _ROUNDING = 1e-12
 _FOUR = 4  # raters: one fewer than an interval needs, so that each can be left out
@@ -81,7 +81,7 @@ def _over_raters(statistic: Callable[[np.ndarray], float], votes: np.ndarray, le
     yes = votes.sum(0, dtype=np.int64)
     without = (np.bincount(yes - vote, minlength=raters) for vote in votes)
     draws = np.array([statistic(_by_yes(votes)), *map(statistic, without)])
-    if not jackknife_error(draws) > 1e-12:
+    if not jackknife_error(draws) > ALIKE:
         return float("nan"), float("nan")
     low, high = jackknife_interval(draws, least=least, most=1.0)
     return float(low), float(high)

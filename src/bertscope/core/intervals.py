@@ -14,6 +14,8 @@ ENDS = ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2)
 """The quantiles that every interval lies between."""
 ENOUGH_RUNS = 5
 """Training runs from which an interval over them is given."""
+ALIKE = 1e-12
+"""Runs that differ by no more than this differ by rounding: they don't say how unlike another one would be."""
 _NORMAL = 1.959963984540054  # standard errors from the middle of a normal distribution to the ends of 95% of it
 
 

@@ -10,12 +10,10 @@ import pandas as pd
 from bertscope.analyses.courses.question import CoursesConfig, called
 from bertscope.analyses.courses.result import courses_result
 from bertscope.core.errors import UserError
-from bertscope.core.intervals import ENOUGH_RUNS, student_interval
+from bertscope.core.intervals import ALIKE, ENOUGH_RUNS, student_interval
 from bertscope.core.result import Result
 
 _LINE = ["line", "key", "unit"]
-_ALIKE = 1e-12
-"""Trainings that differ by no more than this differ by rounding."""
 
 
 def measure(courses: Sequence[Result], config: CoursesConfig) -> Result:
@@ -87,6 +85,6 @@ def over_trainings(values: np.ndarray) -> tuple[float, float, float]:
     """The mean and Student's interval, from five trainings on. There is none where all are exactly alike: that
     happens by chance where few texts change, and doesn't say how unlike another training would be."""
     mean, spread = float(values.mean()), float(values.std(ddof=1))
-    if len(values) < ENOUGH_RUNS or not spread > _ALIKE:
+    if len(values) < ENOUGH_RUNS or not spread > ALIKE:
         return mean, float("nan"), float("nan")
     return mean, *student_interval(mean, spread, len(values))

@@ -135,6 +135,6 @@ def sentence(result: Result) -> Statement | None:
         row = known.iloc[0]
         told += (
             f"; first {row['line']}, which reached its final level at step {row['earliest']:,} to {row['latest']:,} "
-            f"in the {row['told']} trainings where that is certain"
+            f"in the {row['told']} trainings that show it"
         )
     return Statement(f"{told}.", float(len(certain)), lambda count: f"{count:.0f}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bertscope.core.estimate import Estimate
-from bertscope.core.intervals import ENOUGH_RUNS, student_interval
+from bertscope.core.intervals import ALIKE, ENOUGH_RUNS, student_interval
 from bertscope.core.variance_components import interval_over_runs
 
 
@@ -25,7 +25,7 @@ def over_seeds_and_texts(values: np.ndarray) -> Estimate:
 
 
 def student(value: float, spread: float, runs: int) -> Estimate:
-    """The same from mean and standard deviation."""
-    if runs < ENOUGH_RUNS:
+    """The same from mean and standard deviation; without one if all trainings came out alike, too."""
+    if runs < ENOUGH_RUNS or not spread > ALIKE:
         return Estimate(value)
     return Estimate(value, *student_interval(value, spread, runs))
