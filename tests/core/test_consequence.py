@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bertscope.core.consequence import THEMES, Consequence, how_good, lost, ranked
+from bertscope.core.consequence import HEADS, LAYERS, THEMES, Consequence, how_good, lost, ranked
 from bertscope.core.estimate import Estimate
 from bertscope.core.registry import QUESTIONS, find, resolve
 from bertscope.core.small_picture import Bars, Cells, Line
@@ -24,6 +24,16 @@ def test_of_a_theme_the_heaviest_is_told_and_an_open_one_only_where_nothing_is_c
     assert [one.text for one in ranked([light, undecided, heavy, alone])] == ["alone.", "heavy."]
     assert [one.text for one in ranked([undecided])] == ["open."]
     assert [one.theme for one in ranked([Consequence(theme, "x.", 0.5) for theme in reversed(THEMES)])] == [*THEMES]
+
+
+def test_what_a_word_means_is_said_once():
+    needs = Consequence("needs", f"It needs 5 of its 12 {LAYERS}.", 0.5)
+    changed = Consequence("changed", f"It lives in 7 of its 12 {LAYERS}, and in its {HEADS}.", 0.5)
+    unseen = Consequence("changed", f"Of its {HEADS} nothing is known.", 0.1)
+    assert [one.text for one in ranked([changed, unseen, needs])] == [
+        "It needs 5 of its 12 layers (the steps in which it reads).",
+        "It lives in 7 of its 12 layers, and in its attention heads (the parts that let words look at each other).",
+    ]
 
 
 def test_a_weight_out_of_bounds_is_refused():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from bertscope.core.statement import points
@@ -47,7 +47,7 @@ ASKS: dict[Theme, str] = {
 """What tells of a theme of which nothing is known yet."""
 LAYERS = "layers (the steps in which it reads)"
 HEADS = "attention heads (the parts that let words look at each other)"
-"""Words that not everybody knows, as a sentence says them."""
+"""Words that not everybody knows, as the first sentence that has them says them."""
 _COUNTED = {"accuracy": "right", "exact_match": "exactly right", "word_accuracy": "words right"}
 """Metrics that are a share of what is right."""
 _NAMES = {
@@ -96,9 +96,9 @@ def ranked_with(found: Iterable[tuple[Consequence, Source]]) -> list[tuple[Conse
     """
     found = list(found)
     first = _first_of_each(found)
-    if not any(one.at_chance for one, _ in first):
-        return first
-    return _first_of_each(pair for pair in found if not (pair[0].of_skill or pair[0].theme in OF_THE_SCORE))
+    if any(one.at_chance for one, _ in first):
+        first = _first_of_each(pair for pair in found if not (pair[0].of_skill or pair[0].theme in OF_THE_SCORE))
+    return _explained_once(first)
 
 
 def _first_of_each(found: Iterable[tuple[Consequence, Source]]) -> list[tuple[Consequence, Source]]:
@@ -106,6 +106,20 @@ def _first_of_each(found: Iterable[tuple[Consequence, Source]]) -> list[tuple[Co
     for one in found:
         by_theme[one[0].theme].append(one)
     return [min(of, key=lambda one: _place(one[0])) for of in by_theme.values() if of]
+
+
+def _explained_once(shown: Iterable[tuple[Consequence, Source]]) -> list[tuple[Consequence, Source]]:
+    """What a word means is said where it stands first."""
+    told, known = list[tuple[Consequence, Source]](), set[str]()
+    for one, source in shown:
+        text = one.text
+        for explained in (LAYERS, HEADS):
+            if explained in text and explained in known:
+                text = text.replace(explained, explained.partition(" (")[0])
+            elif explained in text:
+                known.add(explained)
+        told.append((replace(one, text=text), source))
+    return told
 
 
 def _place(one: Consequence) -> tuple[bool, float, bool]:
