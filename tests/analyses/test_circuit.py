@@ -9,12 +9,13 @@ import pytest
 import torch
 from scipy.integrate import trapezoid
 
-from bertscope.analyses.circuit.measure import faithful
+from bertscope.analyses.circuit.measure import _changed, faithful
 from bertscope.analyses.circuit.question import CircuitConfig, circuit
 from bertscope.analyses.importance.question import importance
 from bertscope.analyses.without_parts import WithoutParts
 from bertscope.core.equivalence import margin
 from bertscope.core.errors import UserError
+from bertscope.core.estimate import Estimate
 from bertscope.core.ranking import COMPUTED
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
@@ -85,6 +86,14 @@ def test_both_heads_of_a_planted_task_are_its_circuit(pocket, texts, verdict):
     assert "2 of 8 heads keep the validation set's score" in told.sentence and verdict in told.sentence
     assert {number.key for number in result.headline} == set(circuit.numbers)
     assert result.subject == {"task": "planted", "mode": "zero"} and list(result.models) == [model.id]
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"), [(-0.3, "worse"), (0.3, "better"), (-0.02, "open"), (0.0, "as_good"), (-0.04, "open")]
+)
+def test_what_few_texts_allow_leaves_a_clear_change_clear(change, verdict):
+    seen = Estimate(change, change - 0.03, change + 0.03) if change else Estimate(0.0, 0.0, 0.0)
+    assert _changed(seen, 200, 0.04)["verdict"] == verdict
 
 
 def test_the_curves_end_with_the_whole_model_and_with_all_parts_off(tiny, task):

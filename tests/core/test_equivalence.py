@@ -64,7 +64,28 @@ def test_what_few_texts_allow_only_widens():
     wide = Estimate(-0.01, -0.2, 0.2)
     assert allowing_for_few(wide, 100) == wide and allowing_for_few(Estimate(0.5), 100) == Estimate(0.5)
     one = allowing_for_few(Estimate(-0.01, -0.03, 0.0), 100)
-    assert -one.low == pytest.approx(chi2.ppf(0.975, 4) / 200) and one.high == pytest.approx(np.log(40) / 100)
+    assert -one.low == pytest.approx(chi2.ppf(0.975, 4) / 200)
+    assert one.high == pytest.approx((np.log(40) + np.log(0.975)) / 100)  # P(none) is .975 where .025 is expected
     mirrored = allowing_for_few(-Estimate(-0.01, -0.03, 0.0), 100)
     assert (mirrored.low, mirrored.high) == (-one.high, -one.low)
     assert allowing_for_few(Estimate(0.0, 0.0, 0.0), 100, parts=8).high == pytest.approx(np.log(8 / 0.025) / 100)
+
+
+@pytest.mark.parametrize("n", [100, 1000, 10_000])
+@pytest.mark.parametrize("share", [0.08, 0.4])
+def test_many_lost_answers_are_worse_whatever_few_might_be_won(n, share):
+    lost = allowing_for_few(lost_in(n, round(share * n)), n)
+    won = allowing_for_few(-lost_in(n, round(share * n)), n)
+    said = "open" if n * share < 9 else "worse"
+    assert judged(lost, share / 4) == said and judged(won, share / 4) == said.replace("worse", "better")
+
+
+@pytest.mark.parametrize(("n", "loss"), [(50, 0.0), (100, 0.01), (300, 0.01), (300, 0.05)])
+def test_the_interval_of_a_loss_holds_the_truth(n, loss):
+    """The end that few lost answers allow on the other side is not too near, either."""
+    missed = passing(n, loss, lambda lost: not _within(-loss, allowing_for_few(lost_in(n, lost), n)))
+    assert missed <= 0.05
+
+
+def _within(truth: float, estimate: Estimate) -> bool:
+    return estimate.low - 1e-12 <= truth <= estimate.high + 1e-12

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from bertscope.core.equivalence import surely_within
 from bertscope.core.estimate import Estimate
 from bertscope.core.intervals import jackknife_error, jackknife_resamples, most_by_chance
 from bertscope.core.onset import Onset, final_change, is_certain, onset, stays_from
@@ -147,6 +148,35 @@ def test_the_interval_of_a_first_place_covers_and_that_of_resampled_places_would
     assert runs - covered <= most_by_chance(runs, 0.05, 0.99)
     assert shared > 0.9 or runs - resampled > most_by_chance(runs, 0.05, 0.99)
     assert late > runs / 3, "a layer just above the bar falls below it by chance"
+
+
+def lost_in_few(n: int, loss: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draws of a line's losses, of which half of the places lose a little and the others nothing, and the sample's."""
+    generator = np.random.default_rng(seed)
+    lost = (generator.random((n, 1)) < loss) * np.array([1.0, 1, 1, 1, 0, 0, 0, 0])
+    lost[:, 0] = 1
+    weights = generator.multinomial(n, np.full(n, 1 / n), size=300)
+    return np.concatenate([lost.mean(0)[None], weights @ lost / n]), lost.mean(0)
+
+
+@pytest.mark.parametrize(("n", "margin"), [(50, 0.04), (100, 0.04), (300, 0.02), (1000, 0.02)])
+def test_a_plateau_that_loses_a_little_more_than_it_may_is_not_taken_for_inside(n, margin):
+    """Where few answers differ, resamples are too sure of it; where many do, both end in the same place."""
+    runs, missed, by_resamples = 200, 0, 0
+    for seed in range(runs):
+        draws, losses = lost_in_few(n, margin * 1.02, seed)
+        beyond = (draws - margin)[None]
+        surely = surely_within(losses, n, margin)
+        missed += stays_from(beyond, surely=surely).latest < 4
+        by_resamples += stays_from(beyond).latest < 4
+    assert missed <= most_by_chance(runs, 0.025, 0.99)
+    assert n == 1000 or by_resamples > most_by_chance(runs, 0.025, 0.99)
+
+
+@pytest.mark.parametrize(("n", "latest"), [(80, 7), (100, 4)])
+def test_what_loses_nothing_is_inside_where_texts_are_enough_to_say_so(n, latest):
+    draws, losses = lost_in_few(n, 0.5, 0)
+    assert stays_from((draws - 0.04)[None], surely=surely_within(losses, n, 0.04)) == Onset(4, 4, latest)
 
 
 def test_a_first_place_that_is_sure_is_known_to_the_place():

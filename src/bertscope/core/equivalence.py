@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
 from bertscope.core.estimate import Estimate
-from bertscope.core.intervals import most_expected
+from bertscope.core.intervals import least_expected, most_expected
 from bertscope.core.statement import points
 
 SHARE = 0.1
@@ -28,12 +30,20 @@ def margin(full: float, chance: float, share: float = SHARE) -> float:
 
 def allowing_for_few(effect: Estimate, n: int, parts: int = 1) -> Estimate:
     """A change of a score over so many texts, with ends at least as far out as one-sided changes of that size may be:
-    of a score that is lost in k of n texts, as far as the exact limit behind k. `parts` is among how many the largest
-    was looked for."""
+    of a score that is lost in k of n texts, from the exact limit behind k on the one side to that before k, less what
+    may be won where nothing was, on the other. `parts` is among how many the largest was looked for."""
     if effect.low is None or effect.high is None:
         return effect
-    lost, won = (most_expected(n * max(change, 0.0), parts) / n for change in (-effect.value, effect.value))
-    return Estimate(effect.value, min(effect.low, -lost), max(effect.high, won))
+    lost, won = (n * max(change, 0.0) for change in (-effect.value, effect.value))
+    low = least_expected(won, parts) - most_expected(lost, parts)
+    high = most_expected(won, parts) - least_expected(lost, parts)
+    return Estimate(effect.value, min(effect.low, low / n), max(effect.high, high / n))
+
+
+def surely_within(losses: np.ndarray, n: int, within: float) -> np.ndarray:
+    """[place]: whether so large a loss of a score of so many texts lies within a margin also where as many more are
+    lost as may be."""
+    return most_expected(n * np.maximum(losses, 0.0)) <= n * within
 
 
 def judged(effect: Estimate, within: float) -> Verdict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -185,12 +186,19 @@ def most_by_chance(trials: int, rate: float, sure: float) -> int:
     return int(binom.ppf(sure, trials, rate))
 
 
-def most_expected(seen: float, parts: int = 1) -> float:
+def most_expected(seen: Any, parts: int = 1) -> Any:
     """How many of something are to be expected at most where so many were seen (the exact limit of Poisson's
     distribution): 3.7 behind none, 5.6 behind one. Of so many parts all their limits hold at once (Bonferroni)."""
     from scipy.special import gammaincinv
 
-    return float(gammaincinv(seen + 1, 1 - ENDS[0] / parts))
+    return gammaincinv(seen + 1, 1 - ENDS[0] / parts)
+
+
+def least_expected(seen: float, parts: int = 1) -> float:
+    """How many are to be expected at least, likewise: 0 where none was seen, 1.6 where 5 were."""
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(seen, ENDS[0] / parts)) if seen else 0.0
 
 
 def median_interval(values: np.ndarray) -> tuple[float, float, float]:

@@ -77,12 +77,17 @@ def onset(draws: np.ndarray, n: int | None = None, *, tested: bool = True) -> On
     return stays_from(beyond, rounding=_ROUNDING * abs(change.value), first=1)
 
 
-def stays_from(beyond: np.ndarray, *, rounding: float = 0.0, first: int = 0) -> Onset:
+def stays_from(
+    beyond: np.ndarray, *, rounding: float = 0.0, first: int = 0, surely: np.ndarray | None = None
+) -> Onset:
     """Where a line stays inside for good: `beyond` [side, 1 + repeats, place], the sample first, is above 0 outside,
-    on one of its sides. The last place is inside, and none before `first` is told."""
+    on one of its sides. The last place is inside, and none before `first` is told. Where few answers differ, resamples
+    are too sure: `surely` [place] says where more than they must be asked, and whether it is inside for that."""
     inside = np.all(beyond[:, 0] <= rounding, axis=0)
     place = max(first, _stays(inside))
     outside, within = _certainly_outside(beyond), _certainly_inside(beyond)
+    if surely is not None:
+        within &= surely
     behind = int(np.flatnonzero(outside)[-1]) + 1 if outside.any() else 0
     return Onset(
         place,

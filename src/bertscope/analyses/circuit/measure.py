@@ -16,7 +16,7 @@ from bertscope.analyses.circuit.result import PLURAL, Found, circuit_result
 from bertscope.analyses.one_by_one import Fall, Orders, fall
 from bertscope.analyses.part_rankings import rank_parts
 from bertscope.analyses.without_parts import WithoutParts
-from bertscope.core.equivalence import SHARE, allowing_for_few, judged, margin
+from bertscope.core.equivalence import SHARE, allowing_for_few, judged, margin, surely_within
 from bertscope.core.errors import UserError
 from bertscope.core.estimate import Estimate
 from bertscope.core.intervals import interval, interval_from_one_more
@@ -140,11 +140,13 @@ def _smallest(task: Task, validation: Fall, test: Fall) -> pd.DataFrame:
     rows = []
     for (kind, name), along in validation.along.items():
         scores, off = along["score"][:, 0], validation.off[kind]
-        if not margin(scores[0, 0], chance["validation"]) or interval(scores[:, 0] - chance["validation"])[0] <= 0:
+        may_lose = margin(scores[0, 0], chance["validation"])
+        if not may_lose or interval(scores[:, 0] - chance["validation"])[0] <= 0:
             continue  # not clearly above chance: there is nothing to keep
         lowest = scores[:, :1] - SHARE * np.maximum(scores[:, :1] - chance["validation"], 0)
+        surely = surely_within(scores[0, 0] - scores[0], len(task.validation), may_lose)
         # From none kept to all, which is within the margin.
-        enough = stays_from((lowest - _ROUNDING - scores)[None, :, ::-1])
+        enough = stays_from((lowest - _ROUNDING - scores)[None, :, ::-1], surely=surely[::-1])
         kept, at = enough.among(off[-1] - off[::-1]), len(off) - 1 - enough.place
         tested = test.along[kind, name]["score"][:, 0]
         change, within = tested[:, at] - tested[:, 0], margin(tested[0, 0], chance["test"])

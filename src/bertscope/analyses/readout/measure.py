@@ -11,10 +11,11 @@ import pandas as pd
 from bertscope.analyses.readout.question import PERMUTED, PLAIN, RANDOM, SHORTCUT, ReadoutConfig
 from bertscope.analyses.readout.result import Found, readout_result
 from bertscope.core.errors import UserError
+from bertscope.core.equivalence import surely_within
 from bertscope.core.estimate import Estimate
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed
-from bertscope.core.intervals import interval, share_interval
+from bertscope.core.intervals import ENDS, interval, share_interval
 from bertscope.core.onset import stays_from
 from bertscope.core.predictions import Judged
 from bertscope.core.resampling import metric_draws
@@ -104,13 +105,15 @@ class _Draws:
     loss: np.ndarray
     chance: np.ndarray
     """[1 + repeats]: the score of who answers without looking."""
+    n: int
+    """Texts."""
 
     @classmethod
     def of(cls, task: Task, judged: Judged, config: ReadoutConfig) -> _Draws:
         how = {"repeats": config.repeats, "seed": config.seed}
         scores = metric_draws(task.value, np.concatenate([task.blind_moments()[None], judged.moments]), **how)
         losses = metric_draws(_mean, judged.losses[..., None], **how)
-        return cls(scores[:, 1:], losses, scores[:, 0])
+        return cls(scores[:, 1:], losses, scores[:, 0], len(judged.moments[0]))
 
 
 def settle(stays: np.ndarray) -> np.ndarray:
@@ -135,15 +138,23 @@ def _there(by: _Draws, at: np.ndarray, share: float) -> Estimate | None:
     if low <= 0:
         return None
     bar = by.chance + share * (final - by.chance) - _ROUNDING
-    return stays_from((bar[:, None] - by.score[:, at])[None]).among(np.arange(len(at)))
+    may_lose = (1 - share) * (final[0] - by.chance[0])
+    surely = surely_within(final[0] - by.score[0, at], by.n, may_lose)
+    return stays_from((bar[:, None] - by.score[:, at])[None], surely=surely).among(np.arange(len(at)))
 
 
 def _most(stays: np.ndarray, config: ReadoutConfig) -> Estimate:
-    """The first layer in which so large a share of the texts has settled."""
-    layers = np.arange(len(stays))
-    done = (settle(stays) <= layers[:, None])[..., None].astype(float)
-    draws = metric_draws(_mean, done, repeats=config.repeats, seed=config.seed)
-    return stays_from((config.share - _ROUNDING - draws)[None]).among(layers)
+    """The first layer in which so large a share of the texts has settled. The share only rises: what its interval
+    ends with are the first layers in which it may be so large, and in which it surely is (the binomial's tails)."""
+    from scipy.stats import binom
+
+    n = stays.shape[1]
+    done = (settle(stays) <= np.arange(len(stays))[:, None]).sum(1)
+    is_there = done / n >= config.share - _ROUNDING
+    may_be = binom.cdf(done, n, config.share) > ENDS[0]
+    surely = binom.sf(done - 1, n, config.share) <= ENDS[0]
+    surely[-1] = True  # the last layer is the answer
+    return Estimate.of(*(float(np.argmax(each)) for each in (is_there, may_be, surely)))
 
 
 def _mean(means: np.ndarray) -> np.ndarray:
