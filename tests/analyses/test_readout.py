@@ -13,10 +13,8 @@ import torch
 from sklearn.linear_model import Ridge
 from torch import nn
 
-from bertscope.analyses.readout.measure import _most, settle
 from bertscope.analyses.readout.question import ReadoutConfig, readout
 from bertscope.core.errors import UserError
-from bertscope.core.intervals import most_by_chance
 from bertscope.models.load import load
 from bertscope.models.new_task_head import with_random_weights
 from bertscope.models.outputs.kinds import MODEL_OUTPUTS, model_output
@@ -79,26 +77,6 @@ def test_texts_settle_in_the_only_layer_that_does_something(number, _pocket):
     np.testing.assert_allclose(above, 0, atol=1e-6)
     np.testing.assert_allclose(layers["agreement"], layers.index >= number)
     np.testing.assert_allclose(layers["settled"], layers.index >= number)
-
-
-@pytest.mark.parametrize("n", [10, 20, 100, 300])
-@pytest.mark.parametrize("shares", [(0.3, 0.6, 0.92, 1.0), (0.5, 0.88, 0.9, 1.0), (0.2, 0.85, 0.95, 1.0)])
-def test_the_interval_of_the_layer_where_most_have_settled_holds_it(n, shares):
-    """Also where few texts haven't: a bootstrap of none of them is a point."""
-    generator, config, runs, held = np.random.default_rng(n), ReadoutConfig(share=0.9), 400, 0
-    for _ in range(runs):
-        layer = np.searchsorted(np.array(shares), generator.random(n))
-        most = _most(np.arange(4)[:, None] >= layer, config)
-        assert most.low <= most.value <= most.high <= 3
-        held += most.low <= 2 <= most.high
-    assert runs - held <= most_by_chance(runs, 0.05, 0.99)
-
-
-def test_the_last_layer_is_the_answer_however_few_texts_there_are():
-    few = _most(np.repeat([[False], [True]], 10, axis=1), ReadoutConfig())
-    assert (few.value, few.low, few.high) == (1, 1, 1)
-    all_at_once = _most(np.ones((3, 100), bool), ReadoutConfig())
-    assert (all_at_once.value, all_at_once.low, all_at_once.high) == (0, 0, 0)
 
 
 def test_a_label_that_was_right_by_luck_has_settled_below(_pocket):
@@ -204,11 +182,6 @@ def test_an_untrained_model_has_no_answer_anywhere(_pocket):
     assert not result.numbers(key="there") and len(result.numbers(key="settle_most")) == 4
     assert any("not clearly above chance" in note for note in result.notes)
     assert (rows(result, "plain")["low"] <= made.chance() + 0.05).all()
-
-
-def test_a_text_settles_where_the_answer_begins_to_stay():
-    stays = np.array([[1, 0, 1, 0], [0, 0, 1, 1], [1, 0, 1, 1], [1, 1, 1, 1]], dtype=bool)  # [layer, text]
-    assert settle(stays).tolist() == [2, 3, 0, 1]
 
 
 def test_numbers_are_what_the_tables_say(found):

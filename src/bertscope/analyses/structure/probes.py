@@ -212,7 +212,7 @@ class Stack:
 
     def _read_rates(self) -> None:
         rates = [self.schedules[place].rate for place in self.active]
-        self._rates = sent(torch.tensor(rates), self.weights.device)[:, None, None]
+        self._rates = sent(torch.tensor(rates, dtype=self.weights.dtype), self.weights.device)[:, None, None]
 
 
 def initial(kind: Kind, rank: int, layer: int, dim: int, seed: int) -> Tensor:
