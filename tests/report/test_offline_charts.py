@@ -15,6 +15,7 @@ import altair as alt
 
 from bertscope.core.figure import Figure
 from bertscope.core.result import Result
+from bertscope.report.charts import pictures
 from browsing import NEEDS_CHROMIUM, browser, visit  # noqa: F401
 
 
@@ -84,3 +85,22 @@ def test_it_draws_without_a_network(visit, page_file):
     assert slider.get_attribute("max") == "2"
     sizes = page.locator("img").evaluate_all("(all) => all.map((one) => [one.complete, one.naturalWidth])")
     assert all(complete and width > 50 for complete, width in sizes)
+
+
+@NEEDS_CHROMIUM
+def test_no_word_of_a_picture_is_cut_by_its_edge(browser, tmp_path):
+    """The picture was measured in one font and is drawn in another."""
+    heads = answer().tables["heads"].assign(found=[True, False, True, False])
+    words = {"effect": "share of the difference", "found": "carries some of it: p < .05, corrected (Holm)"}
+    marked = Figure(
+        "heatmap", "heads", "head", "layer", "One", "c", value="effect", mark="found", labels=words, key="marked"
+    )
+    (tmp_path / "chart.svg").write_bytes(pictures(marked, heads, ["svg"])["svg"])
+    with browser.new_context(viewport={"width": 1280, "height": 900}, offline=True) as context:
+        page = context.new_page()
+        page.goto((tmp_path / "chart.svg").as_uri())
+        width = page.evaluate("document.documentElement.viewBox.baseVal.width")
+        ends = page.evaluate(
+            "[...document.querySelectorAll('text')].map(one => [one.textContent, one.getBoundingClientRect().right])"
+        )
+    assert len(ends) > 8 and [text for text, right in ends if right > width] == []

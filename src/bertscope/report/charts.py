@@ -41,9 +41,10 @@ def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin | Tinted:
     needs no network to be drawn."""
     if figure.kind == KIND:
         return Tinted(figure, table)
-    # An SVG is drawn in the reader's font, which may be wider than the one that was measured.
+    # Where none of these fonts is, an SVG is drawn in one that may be wider than the one that was measured.
     padding = {"left": 28, "right": 12, "top": 6, "bottom": 6}
-    whole = draw(figure, table).properties(title=figure.title, padding=padding).configure(**theme.config())
+    config = theme.config() | {"font": theme.PICTURE_FONT}
+    whole = draw(figure, table).properties(title=figure.title, padding=padding).configure(**config)
     return offline(whole)
 
 

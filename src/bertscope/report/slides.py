@@ -139,7 +139,7 @@ def _wide(drawn: dict[str, Any]) -> str:
 
 
 def _text(line: str, y: float, size: int, colour: str, weight: str) -> str:
-    font = escape(theme.FONT)
+    font = escape(theme.PICTURE_FONT)
     return (
         f'<text x="{EDGE}" y="{y:.0f}" font-family="{font}" font-size="{size}" font-weight="{weight}" '
         f'fill="{colour}">{escape(line)}</text>'

@@ -7,6 +7,9 @@ from typing import Any
 from bertscope.report import png
 
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", sans-serif'
+PICTURE_FONT = 'Arial, "Liberation Sans", Helvetica, sans-serif'
+"""In files, whose text is measured here and drawn elsewhere: these fonts have letters of the same widths, so that a
+legend is as long there as the room that it was given."""
 
 # Okabe and Ito's colours, told apart by colour-blind readers; lighter ones on dark.
 _LIGHT = {
