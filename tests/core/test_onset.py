@@ -151,7 +151,7 @@ def test_the_interval_of_a_first_place_covers_and_that_of_resampled_places_would
 
 
 def lost_in_few(n: int, loss: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draws of a line's losses, of which half of the places lose a little and the others nothing, and the sample's."""
+    """Draws of a line's losses, and the sample's: half of the places lose a little and the others nothing."""
     generator = np.random.default_rng(seed)
     lost = (generator.random((n, 1)) < loss) * np.array([1.0, 1, 1, 1, 0, 0, 0, 0])
     lost[:, 0] = 1

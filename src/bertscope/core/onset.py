@@ -81,8 +81,9 @@ def stays_from(
     beyond: np.ndarray, *, rounding: float = 0.0, first: int = 0, surely: np.ndarray | None = None
 ) -> Onset:
     """Where a line stays inside for good: `beyond` [side, 1 + repeats, place], the sample first, is above 0 outside,
-    on one of its sides. The last place is inside, and none before `first` is told. Where few answers differ, resamples
-    are too sure: `surely` [place] says where more than they must be asked, and whether it is inside for that."""
+    on one of its sides. The last place is inside, and none before `first` is told. Where few answers differ,
+    resamples are too sure: `surely` [place] says where more than they must be asked, and whether it is inside for
+    that."""
     inside = np.all(beyond[:, 0] <= rounding, axis=0)
     place = max(first, _stays(inside))
     outside, within = _certainly_outside(beyond), _certainly_inside(beyond)

@@ -10,8 +10,8 @@ import pandas as pd
 
 from bertscope.analyses.readout.question import PERMUTED, PLAIN, RANDOM, SHORTCUT, ReadoutConfig
 from bertscope.analyses.readout.result import Found, readout_result
-from bertscope.core.errors import UserError
 from bertscope.core.equivalence import surely_within
+from bertscope.core.errors import UserError
 from bertscope.core.estimate import Estimate
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed
