@@ -44,7 +44,7 @@ def towards_predicted(words: np.ndarray, towards: np.ndarray) -> Attributions:
 
 def test_words_that_mean_nothing_are_not_found_and_plain_means_would_be():
     of_predictions = [towards_predicted(*drawn(seed)) for seed in range(3)]
-    beside = [corpus_words(ASKED, beyond_others(one)).found().sum() for one in of_predictions]
+    beside = [corpus_words(ASKED, one, beside=True).found().sum() for one in of_predictions]
     assert sum(beside) <= 1
     assert all(corpus_words(ASKED, one).found().mean() > 0.2 for one in of_predictions), "what the means are for"
 
@@ -52,11 +52,45 @@ def test_words_that_mean_nothing_are_not_found_and_plain_means_would_be():
 def test_the_planted_word_is_found():
     words, towards = drawn(3)
     towards[..., 4] += 1.5 * (words == 7)
-    made = corpus_words(ASKED, beyond_others(towards_predicted(words, towards)))
+    made = corpus_words(ASKED, towards_predicted(words, towards), beside=True)
     sure = {(made.names[made.label[cell]], made.word[cell]) for cell in np.flatnonzero(made.found())}
     assert ("e", "w7") in sure and len(sure) <= 2, "of false discoveries there may be one in twenty"
     mean = (made.sums / made.counts)[(made.label == 4) & (made.word == "w7")]
     assert mean == pytest.approx(1.5 * (1 - 1 / LENGTH), abs=0.15), "its own text's mean has a tenth of it"
+
+
+def unequal(seed: int) -> np.ndarray:
+    """By word, how large its attributions are: those of most are small."""
+    sizes = np.exp(np.random.default_rng(seed).standard_normal(WORDS))
+    return sizes / np.sqrt((sizes**2).mean())
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_words_that_mean_nothing_are_not_found_where_some_do_much_and_others_little(seed):
+    """A prediction has most of the words that vary most. Beside the mean of its text's words many would be found."""
+    words, towards = drawn(seed)
+    found = towards_predicted(words, towards * unequal(seed)[words][..., None])
+    values = found.values.reshape(words.shape)
+    by_mean = corpus_words(ASKED, found.with_values((values - values.mean(1, keepdims=True)).ravel(), "any"))
+    assert (by_mean.found() & (by_mean.sums > 0)).sum() > 20 and by_mean.found().mean() > 0.4
+    assert corpus_words(ASKED, found, beside=True).found().sum() <= 2
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_words_that_mean_nothing_are_not_against_what_others_decide(seed):
+    """Each text has one word that is for a class: all others do less, and are against nothing."""
+    words, towards = drawn(seed)
+    towards *= unequal(seed)[words][..., None]
+    cue = np.random.default_rng(seed).integers(4 * CLASSES, size=len(words))
+    words[:, 0] = WORDS + cue
+    towards[np.arange(len(words)), 0, cue % CLASSES] += 6
+    found = towards_predicted(words, towards)
+    made = corpus_words(ASKED, found, beside=True)
+    number = np.array([int(word[1:]) for word in made.word])
+    cues = (number >= WORDS) & ((number - WORDS) % CLASSES == made.label)
+    assert cues.sum() == 4 * CLASSES and made.found()[cues].all() and made.found()[~cues].sum() <= 2
+    assert corpus_words(ASKED, beyond_others(found)).found()[~cues].mean() > 0.25, "below their share, for certain"
+    assert (made.of_nothing(100, seed) > 0).sum() <= 11
 
 
 def test_each_stands_beside_the_others_of_its_text():
@@ -64,6 +98,18 @@ def test_each_stands_beside_the_others_of_its_text():
         explained(np.array([[1.0, 2.0, 6.0], [5.0, 5.0, 5.0]]), np.arange(6).reshape(2, 3), np.array([0, 1]))
     )
     assert found.values.tolist() == [-2, -1, 3, 0, 0, 0]
+
+
+def test_a_word_has_a_share_of_its_text_by_how_much_it_varies():
+    """By hand: two words vary, and a third has the same in all texts."""
+    generator = np.random.default_rng(0)
+    values = np.concatenate([generator.permutation(np.array([1.0, -1.0] * 2))[:, None] for _ in range(2)], axis=1)
+    values = np.concatenate([values, np.full((4, 1), 3.0)], axis=1)
+    found = beyond_others(explained(values, np.tile([0, 1, 2], (4, 1)), np.zeros(4, int)))
+    every = 8 / 9  # squares, of 12 attributions less 3 means
+    spread = np.array([(4 + 5 * every) / 8, (4 + 5 * every) / 8, 5 * every / 8])
+    expected = values - values.sum(1, keepdims=True) * spread / spread.sum()
+    np.testing.assert_allclose(found.values.reshape(4, 3), expected)
 
 
 def test_a_tagged_word_stands_beside_those_with_its_tag():
@@ -82,10 +128,10 @@ def test_of_tags_that_any_word_could_have_none_is_found_and_a_planted_one_is():
     values[np.arange(texts), place] += 6
     tags = SimpleNamespace(pushed=("PER", "LOC", "ORG"), mirrored=False, says_of_words=True)
     assert is_of_predictions(tags, chosen=True), "whichever tag is asked for, it is asked of words that have one"
-    assert corpus_words(tags, beyond_others(explained(values, words, label, place))).found().sum() == 0
+    assert corpus_words(tags, explained(values, words, label, place), beside=True).found().sum() == 0
     assert corpus_words(tags, explained(values, words, label, place)).found().any()
     values += 2.5 * ((words == 11) & (label == 1)[:, None])
-    made = corpus_words(tags, beyond_others(explained(values, words, label, place)))
+    made = corpus_words(tags, explained(values, words, label, place), beside=True)
     assert [(made.names[made.label[cell]], made.word[cell]) for cell in np.flatnonzero(made.found())] == [
         ("LOC", "w11")
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bertscope.core.intervals import ENOUGH_RUNS, student_interval
+from bertscope.core.intervals import ALIKE, ENOUGH_RUNS, student_interval
 from findings_results import Row, Told, Value
 
 Asked = dict[tuple[str, str], dict[str, list[Row]]]
@@ -16,15 +16,15 @@ Asked = dict[tuple[str, str], dict[str, list[Row]]]
 
 
 def mean_of(values: Iterable[Value]) -> Value:
-    """The mean over trainings, with Student's interval where there are enough of them."""
+    """The mean over trainings, with Student's interval where there are enough of them, and not all are alike."""
     some = list(values)
     if not some:
         return Value("", None)
     found = np.array([one.value for one in some], float)
     key = f"mean({'; '.join(one.key for one in some)})"
-    if len(some) < ENOUGH_RUNS:
+    if len(some) < ENOUGH_RUNS or not (spread := float(found.std(ddof=1))) > ALIKE:
         return Value(key, float(found.mean()))
-    low, high = student_interval(float(found.mean()), float(found.std(ddof=1)), len(found))
+    low, high = student_interval(float(found.mean()), spread, len(found))
     return Value(key, float(found.mean()), low, high, len(found))
 
 

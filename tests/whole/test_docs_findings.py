@@ -123,6 +123,7 @@ def test_keys_lead_to_numbers_rows_and_counts(planted):
     assert ends(f"{row.id}/unit", planted) == "head:3.4"
     scores = [first.number("score"), second.number("score")]
     assert mean_of(scores).low is None, "two trainings are too few for an interval"
+    assert mean_of(scores[:1] * 5).low is None, "and five that are all alike don't say how unlike another would be"
     mean = mean_of([*scores, *scores, scores[0]])
     # Five trainings, .8125 three times and .7 twice: the mean .7675, the standard error .027557, t of four degrees of
     # freedom 2.7764.

@@ -68,7 +68,7 @@ circuit = Question(
         )
     },
     scoring=Scoring(),
-    version=2,
+    version=3,
     main="faithful_area",
     better="higher",
     numbers={

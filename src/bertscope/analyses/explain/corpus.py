@@ -6,7 +6,8 @@ text.
 
 Of more classes, and of tags, only what is predicted is explained. It is predicted because its words are for it: of
 such attributions any word has a mean above 0, even one that means nothing. So there each is taken beside the others
-that might have been as large (`beyond_others`), and what is asked is whether a word does more than those.
+that might have been as large (`beyond_others`), and what is asked is whether a word does more than its share. Less
+than that does any word that means nothing, where others decide: it isn't against the class.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ LEAST = 20
 MOST_CLASSES = 8
 """That are each explained in every text."""
 LEVEL = 0.05
+_LIKE_ALL = 5  # so many times a word's attributions are taken to vary as those of all words do, before any is met
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class CorpusWords:
     """[entry]"""
     mirrored: bool
     """Whether there is a second class, for which all is the other way round."""
+    beside: bool = False
+    """Whether a word is taken beside the others: only what is above 0 is found then."""
 
     @property
     def counts(self) -> np.ndarray:
@@ -90,8 +94,9 @@ class CorpusWords:
     def found(self, sums: np.ndarray | None = None) -> np.ndarray:
         """[..., cell]: whether a word is found to push its class, or to push away from it, as far as the sums over
         texts say."""
-        p = t_test(self.sums if sums is None else sums, self.squares, self.counts)
-        return benjamini_hochberg(p) < LEVEL
+        sums = self.sums if sums is None else sums
+        found = benjamini_hochberg(t_test(sums, self.squares, self.counts)) < LEVEL
+        return found & (sums > 0) if self.beside else found
 
     def of_nothing(self, draws: int, seed: int) -> np.ndarray:
         """[draw]: how many words are found where each text's attributions for a class have a random sign."""
@@ -103,8 +108,9 @@ class CorpusWords:
         return self.found((entries.T @ signs.T).T).sum(1)
 
 
-def corpus_words(asked: ModelOutput, found: Attributions, least: int = LEAST) -> CorpusWords:
-    """From attributions towards classes to those of words."""
+def corpus_words(asked: ModelOutput, found: Attributions, least: int = LEAST, *, beside: bool = False) -> CorpusWords:
+    """From attributions towards classes to those of words, each beside the others if that is asked for."""
+    found = beyond_others(found) if beside else found
     names, targets, owner = asked.pushed, found.targets, found.owner
     label, sign = np.maximum(targets.label, 0), np.ones(len(targets))  # a score has no label: it is the only one
     if asked.mirrored:
@@ -119,7 +125,7 @@ def corpus_words(asked: ModelOutput, found: Attributions, least: int = LEAST) ->
     inside = np.isin(of, kept)
     of, text, value = np.searchsorted(kept, of[inside]), text[inside], value[inside]
     label, word = np.divmod(cells[kept], len(known))
-    return CorpusWords(names, label, known[word], of, text * len(names) + label[of], value, asked.mirrored)
+    return CorpusWords(names, label, known[word], of, text * len(names) + label[of], value, asked.mirrored, beside)
 
 
 def is_of_predictions(asked: ModelOutput, *, chosen: bool) -> bool:
@@ -128,30 +134,48 @@ def is_of_predictions(asked: ModelOutput, *, chosen: bool) -> bool:
 
 
 def beyond_others(found: Attributions) -> Attributions:
-    """Each attribution minus the mean of its text's words. A tagged word does most for its own tag, whichever word it
-    is: it stands beside the other words that got that tag, and isn't among the others of its text."""
-    owner = found.owner
-    own = found.word == found.targets.place[owner]
-    beside = np.where(own, len(found) + found.targets.label[owner], owner)  # by target, or by tag
-    counts = np.bincount(beside)
-    means = np.divide(np.bincount(beside, found.values), counts, out=np.zeros(len(counts)), where=counts > 0)
-    return found.with_values(found.values - means[beside], found.method)
+    """Each attribution minus its share of what the text's words do together. Shares are by how much a word's
+    attributions vary: of a sum that was chosen for its size, the parts that vary most have most. A tagged word does
+    most for its own tag, whichever word it is: it stands beside the other words that got that tag, and isn't among
+    the others of its text.
+    """
+    owner, targets = found.owner, found.targets
+    own = found.word == targets.place[owner]
+    tag = targets.label[owner[own]]
+    values = found.values.copy()
+    values[own] -= (np.bincount(tag, found.values[own]) / np.maximum(np.bincount(tag), 1))[tag]
+    text, spread = owner[~own], _spread(found, ~own)
+    total, spreads = (np.bincount(text, some, len(found)) for some in (found.values[~own], spread))
+    values[~own] -= (total / np.where(spreads > 0, spreads, 1.0))[text] * spread
+    return found.with_values(values, found.method)
+
+
+def _spread(found: Attributions, some: np.ndarray) -> np.ndarray:
+    """Of some attributions the variance of those of the word, around its mean for the label, as if it had been met
+    five times more with the variance of all words; 1 where nothing varies."""
+    known, word = np.unique(np.array([text.casefold() for text in found.text], dtype=object), return_inverse=True)
+    word, label, values = word.reshape(-1)[some], found.targets.label[found.owner[some]], found.values[some]
+    _, cell = np.unique(label * len(known) + word, return_inverse=True)
+    means = np.bincount(cell, values) / np.bincount(cell)
+    squares = np.bincount(word, (values - means[cell]) ** 2, len(known))
+    first = np.unique(cell, return_index=True)[1]
+    free = np.bincount(word, minlength=len(known)) - np.bincount(word[first], minlength=len(known))
+    every = squares.sum() / max(free.sum(), 1)
+    return ((squares + _LIKE_ALL * every) / (free + _LIKE_ALL) if every > 0 else np.ones(len(known)))[word]
 
 
 def towards_classes(
     asked: ModelOutput, examples: Examples, found: Attributions, method: Method, nodes: int, *, chosen: bool
 ) -> Attributions:
-    """Attributions towards each class in every text, or those that were found where these serve: of two classes, and
-    of what a user chose; where only predictions are explained, each beside others."""
+    """Attributions towards each class in every text, or those that were found where these serve: of two classes, of
+    what a user chose, and where only predictions are explained."""
     classes = len(asked.pushed)
     if not classes:
         raise UserError(
             f"{asked.encoder.name} gives no classes that words could push over a corpus: what it chooses from is "
             "another in every text; leave out corpus and null"
         )
-    if is_of_predictions(asked, chosen=chosen):
-        return beyond_others(found)
-    if chosen or asked.mirrored or classes == 1:
+    if is_of_predictions(asked, chosen=chosen) or chosen or asked.mirrored or classes == 1:
         return found
     example = np.unique(found.targets.example)
     targets = Targets(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bertscope.analyses.explain.corpus import beyond_others, corpus_words, is_of_predictions, towards_classes
+from bertscope.analyses.explain.corpus import corpus_words, is_of_predictions, towards_classes
 from bertscope.analyses.explain.faithfulness import faithfulness
 from bertscope.analyses.explain.question import ExplainConfig
 from bertscope.analyses.explain.result import Part, corpus_part, explain_result, faithful_part
@@ -62,12 +62,13 @@ def _over_corpus(asked: ModelOutput, examples: Examples, found: Attributions, co
     """Which words push each class, and, where a null is asked for, those of the same model with random weights."""
     how: dict[str, Any] = {"method": config.method, "nodes": config.nodes}
     chosen = bool(config.towards)
+    beside = is_of_predictions(asked, chosen=chosen)
     every, random = towards_classes(asked, examples, found, chosen=chosen, **how), None
     if config.null and asked.output is not None:
         twin = model_output(asked.with_random_weights(config.seed), asked.output)
         of_twin = attribute(twin.encoder, twin, examples, every.targets, **how)
-        random = corpus_words(twin, beyond_others(of_twin) if is_of_predictions(asked, chosen=chosen) else of_twin)
-    return corpus_part(asked, corpus_words(asked, every), config, random)
+        random = corpus_words(twin, of_twin, beside=beside)
+    return corpus_part(asked, corpus_words(asked, every, beside=beside), config, random)
 
 
 def what_is_asked(model: Encoder, data: Task | Examples) -> tuple[ModelOutput, Examples]:

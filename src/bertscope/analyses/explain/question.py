@@ -70,7 +70,7 @@ explain = Question(
     },
     scoring=Scoring(),
     takes_text=True,
-    version=3,
+    version=4,
     main="top_word_share",
     numbers={
         "texts": "texts explained",
@@ -81,7 +81,7 @@ explain = Question(
         "comprehensiveness": "lost without the words named by {method} ({how}), beyond random words",
         "sufficiency": "lost with the words named by {method} alone ({how}), beyond random words",
         "agreement": "rank correlation of the sizes of attributions: {between}",
-        "pushing_words": "words that push a class, or away from it (p < .05, corrected)",
+        "pushing_words": "words that push a class, or away from it where that can be told (p < .05, corrected)",
         "pushing_words_random": "the same with random weights",
     },
     words={
@@ -132,7 +132,7 @@ explain = Question(
         },
         "corpus_words": {
             "mean": "the word's mean attribution for the class over the texts that have it; of tags, and of more "
-            "than eight classes, beyond that of the other words",
+            "than eight classes, beyond its share of what the text's words do together: below 0 says nothing then",
             "low, high": "95% interval of the mean over texts (Student's t)",
             "safe": "the end of the interval that is nearer to 0; 0 where 0 is inside",
             "p_fdr": "p, corrected for all words and classes (Benjamini and Hochberg)",

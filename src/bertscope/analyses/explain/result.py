@@ -265,15 +265,15 @@ def _first(table: pd.DataFrame) -> np.ndarray:
 def _on_classes(asked: ModelOutput, *, chosen: bool) -> str:
     if asked.says_of_words:
         return (
-            "corpus words: of the words that get a tag; the mean is what a word does for it beyond the other words "
-            "of the text, and a tagged word beyond the other words with its tag"
+            "corpus words: of the words that get a tag; the mean is what a word does for it beyond its share of what "
+            "the other words of the text do, and a tagged word beyond those with its tag; below 0 isn't against it"
         )
     if chosen:
         return "corpus words: attributions for the label that was asked for, in every text"
     if len(asked.pushed) > MOST_CLASSES:
         return (
             "corpus words: a label's are of the texts in which it is predicted; the mean is what a word does for it "
-            "beyond the other words of the text"
+            "beyond its share of what the words of the text do; below 0 isn't against it"
         )
     if asked.mirrored:
         return "corpus words: every text says something of both labels: what is for one is against the other"

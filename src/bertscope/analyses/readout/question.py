@@ -55,7 +55,7 @@ readout = Question(
     config=ReadoutConfig,
     inputs={"model": MODEL, "task": TASK},
     scoring=Scoring(),
-    version=2,
+    version=3,
     main="settle_most",
     numbers={
         "score": "score of the model",
