@@ -9,17 +9,21 @@ import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
+from transformers import masking_utils
 
 from bertscope.data.documents import open_documents
 from bertscope.models.load import load
 from bertscope.models.new_vocabulary import continues_a_word
+from bertscope.training.captured import CapturedSteps
 from bertscope.training.masked_objective import HELD_OUT_RATE, MaskedWords
+from bertscope.training.optimizer import adamw
 from bertscope.training.packed_text import packed_text
 from bertscope.training.pretrain.beginning import Drawn
 from bertscope.training.pretrain.question import PretrainConfig
 from bertscope.training.text_rows import TextRows
 from device import DEVICE
 from planted_text import write_text
+from recorders import Again
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +43,37 @@ def objective(text, *, next_sentence: bool = False, tokens: int = 512, **given) 
     return MaskedWords(
         encoder, text, batch_tokens=tokens, next_sentence=next_sentence, seed=0, fingerprint="", **how
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("next_sentence", [False, True])
+def test_nothing_is_compiled_while_a_step_is_recorded(text, monkeypatch, next_sentence):
+    """To compile breaks the recording. While it lasts, transformers 5.17 makes a mask where the tries had none."""
+    made, compiled, anew = objective(text, next_sentence=next_sentence), [], []
+    backend = lambda graph, _: compiled.append(graph) or graph  # noqa: E731
+    for block in made.encoder.layers:
+        block.compile(dynamic=False, backend=backend)
+
+    class Capturing(Again):
+        def record(self, work):
+            with monkeypatch.context() as told:
+                told.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+                told.setattr(masking_utils, "_ignore_bidirectional_mask_sdpa", lambda *given: False)
+                before = len(compiled)
+                work()
+            anew.append(len(compiled) - before)
+            return super().record(work)
+
+    trained = list(made.encoder.model.parameters())
+    optimizer = adamw(trained, 1e-3, 0.0, on_gpu=DEVICE != "cpu")
+    steps = CapturedSteps(
+        made.encoder, made, trained, optimizer, Capturing(), clip=1.0, most=64, several=False,
+        precision=lambda: torch.autocast(DEVICE, torch.bfloat16),
+    )  # fmt: skip
+    made.encoder.model.train()
+    for rows in (64, 16, 8):
+        steps.step([np.arange(rows)], 1e-3)
+    torch._dynamo.reset()
+    assert (len(compiled), anew) == (3, [0, 0, 0]) and np.isfinite(steps.told()).all()
 
 
 @pytest.mark.parametrize("next_sentence", [False, True])

@@ -226,14 +226,16 @@ class MaskedWords:
 
     def _guess(self, batch: RowsOfText, chosen: Masked) -> _Guess:
         """The layers over the vocabulary see nothing but the places that are masked."""
-        model = self.encoder.model
-        found = model.base_model(input_ids=chosen.shown, token_type_ids=batch.segments)
-        states = found.last_hidden_state
+        model, base = self.encoder.model, self.encoder.model.base_model
+        # Part by part, so that nobody makes a mask, which rows without padding don't need: while a step is recorded
+        # transformers 5.17 makes one all the same, and layers that were compiled without one are compiled anew.
+        embedded = base.embeddings(input_ids=chosen.shown, token_type_ids=batch.segments)
+        states = base.encoder(embedded).last_hidden_state
         rows, length, width = states.shape
         flat = chosen.places + length * torch.arange(rows, device=states.device)[:, None]
         logits = model.cls.predictions(states.reshape(-1, width).index_select(0, flat.flatten()))
         losses = cross_entropy(logits, chosen.right.flatten(), reduction="none").view(rows, -1)
-        follows = model.cls.seq_relationship(found.pooler_output) if self._next_sentence else None
+        follows = model.cls.seq_relationship(base.pooler(states)) if self._next_sentence else None
         return _Guess(losses, logits, follows, states)
 
     def _prepared(self, length: int, continues: np.ndarray) -> list[tuple[RowsOfText, Masked]]:
