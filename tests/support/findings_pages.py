@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from doc_pages import HERE
 from findings_results import FOLDER, Kept, Told, Value
+from findings_time import in_all, on, took
 from findings_together import (
     by_place,
     count_of,
@@ -89,6 +90,7 @@ def _words(results: Kept, name: str) -> dict[str, Any]:
         "tables": tables(name, results), "by_place": by_place, "each": each, "each_row": each_row,
         "kinds": Told.kinds, "same_layers": same_layers, "last_layer": last_layer, "side_by_side": side_by_side,
         "with_verdict": with_verdict, "not_tested": not_tested, "courses": courses,
+        "in_all": lambda: mark("study", in_all(Kept(path) for path in sorted(FOLDER.glob("*.json")))),
     }  # fmt: skip
 
 
@@ -183,8 +185,9 @@ def how(results: Kept) -> str:
         if found := [one for one in results if one.run == place]:
             days = sorted({one.made for one in found})
             when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-            where = " and ".join(sorted({"a CPU" if one.device == "cpu" else one.device for one in found}))
-            text = f"Made on {when} on {where}, commit {run['commit']}: {len(found)} of {run['asked']} answers"
+            where = " and ".join(sorted({on(one.device) for one in found}))
+            answers = f"{len(found)} of {run['asked']} answers{took(results, place)}"
+            text = f"Made on {when} on {where}, commit {run['commit']}: {answers}"
             sets = " ".join(f"--set '{one}'" for one in run["sets"])
             lines.append(mark("study", text) + (f", with `{sets}`." if sets else "."))
     return "\n\n".join(lines or ["Not run yet with the shipped code: there is no number on this page."])

@@ -101,7 +101,7 @@ def told_of(step: Step, result: Result) -> dict[str, Any]:
         "question": result.question, "version": result.version, "models": list(names.values()),
         "base": _base(result), "on": _data(step, result), "subject": result.subject, "settings": dict(step.config),
         "made": made["created"][:10], "seconds": made["seconds"], "commit": made.get("commit"),
-        "device": made.get("gpu") or made.get("device") or "cpu",
+        "device": device_of(made),
         "numbers": {
             _key(one.key, one.of, names): _ends(one.value, one.low, one.high, one.n) for one in result.headline
         },
@@ -110,6 +110,10 @@ def told_of(step: Step, result: Result) -> dict[str, Any]:
             for name, columns in TABLES.get(result.question, {}).items() if name in result.tables
         },
     }  # fmt: skip
+
+
+def device_of(made: Mapping[str, Any]) -> str:
+    return made.get("gpu") or made.get("device") or "cpu"
 
 
 def _names(result: Result) -> dict[str, str]:

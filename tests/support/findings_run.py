@@ -26,6 +26,7 @@ from bertscope.study.claims.question import ClaimsConfig, claims, questions_read
 from bertscope.study.file import read_study
 from bertscope.study.runner import run_steps
 from findings_results import added, excerpt, told_of, write
+from findings_time import made_in
 
 
 def run(
@@ -42,7 +43,8 @@ def run(
         if step.id in steps or step.name in read:
             _take_along(store / "steps" / step.id, out / "steps" / step.id)
     for name, study in studies.items():
-        record = excerpt(study, store, sets=_sets(sets, name), commit=commit)
+        took = made_in(study.steps, store)
+        record = excerpt(study, store, sets=_sets(sets, name), commit=commit, seconds=took)
         _write(record, out / f"{name}.json", add)
         print(f"{name}: {len(record['results'])} of {record['runs'][0]['asked']} answers")
     if any((out / "steps").glob("*-*")):

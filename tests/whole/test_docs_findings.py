@@ -30,6 +30,7 @@ from findings_pages import (
 )
 from findings_results import FOLDER, Kept, Value, added, excerpt, write
 from findings_run import run
+from findings_time import in_all, made_in
 from findings_together import courses, not_tested, side_by_side, with_verdict
 from planted_layers import geometry
 from stored_steps import put_step
@@ -178,13 +179,15 @@ def test_an_excerpt_is_what_the_store_has(tmp_path, monkeypatch):
     assert ends(row.value().key, found) == pytest.approx(stored[["value", "low", "high"]].tolist(), rel=1e-5)
     with pytest.raises(KeyError, match="has no number"):
         one.number("baseline", model="pocket")
-    assert "1 of 2 answers." in unmarked(how(found))
+    assert "1 of 2 answers (1 min on a CPU, without trainings)." in unmarked(how(found))
+    assert made_in(study.steps, tmp_path / "store") == {"cpu": 1.5} and in_all([found, found]) == "1 min on a CPU"
     # A run of another model is added, and told apart from the first.
-    run = {"asked": 9, "sets": ["model=x"], "commit": "d"}
+    run = {"asked": 9, "sets": ["model=x"], "commit": "d", "seconds": {"NVIDIA H200": 119.0, "cpu": 200.0}}
     other = {"study": "one", "runs": [run], "results": {"other-1": one.kept}}
     write(added(tmp_path / "one.json", other), tmp_path / "one.json")
     both = Kept(tmp_path / "one.json")
-    assert [told.run for told in both] == [0, 1] and "1 of 9 answers, with `--set 'model=x'`." in unmarked(how(both))
+    told = "1 of 9 answers (2 min on NVIDIA H200 and 3 min on a CPU, with trainings), with `--set 'model=x'`."
+    assert [one.run for one in both] == [0, 1] and told in unmarked(how(both))
 
 
 def _ledger(*rows: tuple) -> dict:
