@@ -85,8 +85,8 @@ def _template(name: str) -> Any:
 def _words(results: Kept, name: str) -> dict[str, Any]:
     return {
         "of": results.of, "results": results, "study": f"findings-{name}", "differs": differs, "mean_of": mean_of,
-        "count_of": count_of, "told": told, "told_unit": told_unit, "how": lambda one: how(one) + _earlier(name),
-        "head": of_heads,
+        "count_of": count_of, "told": told, "told_unit": told_unit, "in_short": lambda one: in_short(one) + _earlier(name),
+        "how": how, "head": of_heads,
         "tables": tables(name, results), "by_place": by_place, "each": each, "each_row": each_row,
         "kinds": Told.kinds, "same_layers": same_layers, "last_layer": last_layer, "side_by_side": side_by_side,
         "with_verdict": with_verdict, "not_tested": not_tested, "courses": courses,
@@ -177,20 +177,31 @@ def of_heads(unit: str) -> str:
 # What every page says of its study.
 
 
+def in_short(results: Kept) -> str:
+    """When and where its results were made: what a reader has to know before the first table."""
+    if not list(results):
+        return "Not run yet with the shipped code: there is no number on this page."
+    made = mark("study", f"Made {_when_and_where(list(results))}")
+    return f"{made}. The settings, the code and the time it took are [at the end](#how-it-was-made)."
+
+
 def how(results: Kept) -> str:
     """Of each run: when, where and by which commit its results were made, how many of the study's answers there are,
     and which settings were others than the study's."""
     lines = []
     for place, run in enumerate(results.record["runs"]):
         if found := [one for one in results if one.run == place]:
-            days = sorted({one.made for one in found})
-            when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-            where = " and ".join(sorted({on(one.device) for one in found}))
             answers = f"{len(found)} of {run['asked']} answers{took(results, place)}"
-            text = f"Made on {when} on {where}, commit {run['commit']}: {answers}"
+            text = f"Made {_when_and_where(found)}, commit {run['commit']}: {answers}"
             sets = " ".join(f"--set '{one}'" for one in run["sets"])
-            lines.append(mark("study", text) + (f", with `{sets}`." if sets else "."))
-    return "\n\n".join(lines or ["Not run yet with the shipped code: there is no number on this page."])
+            lines.append("- " + mark("study", text) + (f", with `{sets}`." if sets else "."))
+    return "\n".join(lines or ["Not yet."])
+
+
+def _when_and_where(found: list[Told]) -> str:
+    days = sorted({one.made for one in found})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return f"on {when} on {' and '.join(sorted({on(one.device) for one in found}))}"
 
 
 def _earlier(name: str) -> str:

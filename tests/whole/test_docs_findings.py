@@ -19,6 +19,7 @@ from findings_pages import (
     differs,
     figure,
     how,
+    in_short,
     kept,
     marked,
     mean_of,
@@ -188,6 +189,7 @@ def test_an_excerpt_is_what_the_store_has(tmp_path, monkeypatch):
     both = Kept(tmp_path / "one.json")
     told = "1 of 9 answers (2 min on NVIDIA H200 and 3 min on a CPU, with trainings), with `--set 'model=x'`."
     assert [one.run for one in both] == [0, 1] and told in unmarked(how(both))
+    assert unmarked(in_short(both)).startswith("Made on 2026-11-18 on a CPU. ")
 
 
 def _ledger(*rows: tuple) -> dict:
