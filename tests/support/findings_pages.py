@@ -14,6 +14,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from bertscope.core.registry import find
 from doc_pages import HERE
 from findings_results import FOLDER, Kept, Told, Value
 from findings_time import in_all, on, took
@@ -194,8 +195,15 @@ def how(results: Kept) -> str:
             answers = f"{len(found)} of {run['asked']} answers{took(results, place)}"
             text = f"Made {_when_and_where(found)}, commit {run['commit']}: {answers}"
             sets = " ".join(f"--set '{one}'" for one in run["sets"])
-            lines.append("- " + mark("study", text) + (f", with `{sets}`." if sets else "."))
+            lines.append("- " + mark("study", text) + (f", with `{sets}`." if sets else ".") + _changed_since(found))
     return "\n".join(lines or ["Not yet."])
+
+
+def _changed_since(found: list[Told]) -> str:
+    """Which of these answers the code that ships would not give again in every part."""
+    judged = [one for one in found if one.question != "claims"]  # which are judged anew, on a page of their own
+    older = sorted({one.question for one in judged if one.kept["version"] < find(one.question).version})
+    return f" Changed since, so that a new run's numbers may differ: {', '.join(older)}." if older else ""
 
 
 def _when_and_where(found: list[Told]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bertscope.core.number import Number
+from bertscope.core.registry import find
 from bertscope.study.file import read_study, ready_studies
 from findings_checks import compares, ends, names_in, typed, untrue
 from findings_pages import (
@@ -192,6 +193,15 @@ def test_an_excerpt_is_what_the_store_has(tmp_path, monkeypatch):
     assert unmarked(in_short(both)).startswith("Made on 2026-11-18 on a CPU. ")
 
 
+@pytest.mark.parametrize(("older", "said"), [(0, ""), (1, "geometry.")])
+def test_what_changed_since_a_run_is_said(planted, older, said):
+    results = planted.record["results"]
+    for step in results.values():
+        step |= {"question": "geometry", "version": find("geometry").version, "run": 0}
+    results["ablate-1"]["version"] -= older
+    assert unmarked(how(planted)).partition("Changed since, so that a new run's numbers may differ: ")[2] == said
+
+
 def _ledger(*rows: tuple) -> dict:
     """Rows of claim, base, way, task, verdict and effect: one without a base was not tested."""
     columns = ["claim", "says", "base", "way", "task", "verdict", "effect", "low", "high"]
@@ -238,7 +248,7 @@ def test_models_of_different_depth_have_one_table(tmp_path):
     columns = ["checkpoint", "target", "probe", "layer", "accuracy"]
     probed = {
         f"probe-{name}": {
-            "question": "probe", "on": "EWT", "base": name, "models": [name], "made": "2026-11-18", "device": "cpu",
+            "question": "probe", "version": 1, "on": "EWT", "base": name, "models": [name], "made": "2026-11-18", "device": "cpu",
             "run": 0, "numbers": {},
             "tables": {"probes": {"columns": columns,
                                   "rows": [[name, "pos", "linear", layer, layer / 10] for layer in range(layers)]}},
