@@ -86,8 +86,8 @@ def _template(name: str) -> Any:
 def _words(results: Kept, name: str) -> dict[str, Any]:
     return {
         "of": results.of, "results": results, "study": f"findings-{name}", "differs": differs, "mean_of": mean_of,
-        "count_of": count_of, "told": told, "told_unit": told_unit, "in_short": lambda one: in_short(one) + _earlier(name),
-        "how": how, "head": of_heads,
+        "count_of": count_of, "told": told, "told_unit": told_unit, "head": of_heads, "how": how,
+        "in_short": lambda one: in_short(one) + _earlier(name),
         "tables": tables(name, results), "by_place": by_place, "each": each, "each_row": each_row,
         "kinds": Told.kinds, "same_layers": same_layers, "last_layer": last_layer, "side_by_side": side_by_side,
         "with_verdict": with_verdict, "not_tested": not_tested, "courses": courses,

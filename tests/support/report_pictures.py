@@ -1,4 +1,4 @@
-"""The pictures of reports: docs/first-screen.png, what a page says first of a model, and docs/report.png, a head's card.
+"""The pictures of reports: docs/first-screen.png, what a page says first, and docs/report.png, the card of a head.
 
 bertscope finetune pocket --on demo/sentiment --out tuned
 bertscope inspect tuned --on demo/sentiment --base pocket

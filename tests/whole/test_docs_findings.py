@@ -248,8 +248,8 @@ def test_models_of_different_depth_have_one_table(tmp_path):
     columns = ["checkpoint", "target", "probe", "layer", "accuracy"]
     probed = {
         f"probe-{name}": {
-            "question": "probe", "version": 1, "on": "EWT", "base": name, "models": [name], "made": "2026-11-18", "device": "cpu",
-            "run": 0, "numbers": {},
+            "question": "probe", "version": 1, "on": "EWT", "base": name, "models": [name], "made": "2026-11-18",
+            "device": "cpu", "run": 0, "numbers": {},
             "tables": {"probes": {"columns": columns,
                                   "rows": [[name, "pos", "linear", layer, layer / 10] for layer in range(layers)]}},
         }
