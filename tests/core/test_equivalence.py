@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from bertscope.core.equivalence import SHARE, allowing_for_few, in_words, judged, margin
+from bertscope.core.equivalence import SHARE, allowing_for_few, in_words, judged, judged_of, margin
 from bertscope.core.estimate import Estimate
 from bertscope.core.variance_components import interval_over_runs
 from few_flips import lost_in, passing
@@ -37,6 +37,10 @@ def test_in_words():
     assert in_words(Estimate(0.0, -0.01, 0.01), 0.042) == "as good, within 4.2 points, 10% of the skill above chance"
     assert in_words(Estimate(0.0, -0.2, 0.2), 0.042).startswith("open: neither clear of 0 nor within 4.2 points")
     assert in_words(Estimate(-0.3, -0.4, -0.2), 0.042) == "worse: clear of 0"
+    none = Estimate(0.0, 0.0, 0.0)  # 3.7 of so many texts may be lost where none is
+    assert in_words(none, 0.042, 88) == in_words(none, 0.042)
+    assert in_words(none, 0.042, 87).startswith("open: 87 texts are too few to say that it is within 4.2 points")
+    assert in_words(Estimate(-0.02, -0.03, -0.01), 0.042, 50) == "worse: clear of 0"
 
 
 def test_where_the_truth_lies_on_the_margin_as_good_is_rarely_said():
@@ -58,6 +62,18 @@ def test_a_loss_as_large_as_the_margin_is_rarely_as_good_where_few_answers_chang
 
     assert passing(n, within, as_good) <= 0.025
     assert passing(n, within, lambda lost: judged(lost_in(n, lost), within) == "as_good") > 0.035
+
+
+@pytest.mark.parametrize(("n", "within"), [(100, 0.04), (277, 0.013), (277, 0.03), (1000, 0.005)])
+@pytest.mark.parametrize("shared", [1.0, 0.5])
+def test_trainings_that_lose_the_same_few_texts_are_rarely_as_good_either(n, within, shared):
+    """Each of five loses the margin, mostly in the same texts: five are hardly more than one."""
+    draw = np.random.default_rng(0)
+    of_all = draw.random((2000, 1, n)) < shared * within
+    values = -(of_all | (draw.random((2000, 5, n)) < (1 - shared) * within)).astype(float)
+    found = list(map(Estimate, values.mean((1, 2)).tolist(), *(ends.tolist() for ends in interval_over_runs(values))))
+    assert sum(judged_of(one, within, n) == "as_good" for one in found) <= 0.025 * 2000
+    assert sum(judged(one, within) == "as_good" for one in found) > 0.05 * 2000
 
 
 def test_what_few_texts_allow_only_widens():

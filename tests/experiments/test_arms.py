@@ -79,8 +79,16 @@ def test_few_runs_have_no_interval_over_them(seeds, interval):
         assert table["low"].notna().all() == interval and table["high"].notna().all() == interval
     assert arms.table()["sd"].isna().all() == (seeds == 1)
     assert len(few_seeds(seeds)) == (seeds < 5)
-    said = effect_in_points(arms.effects({"gain": ("high", "low")}).iloc[0], 0.02)
+    said = effect_in_points(arms.effects({"gain": ("high", "low")}).iloc[0], 0.02, 40)
     assert said.endswith(" (better: clear of 0)") == (seeds >= 5)  # one seed's interval says nothing about trainings
+
+
+@pytest.mark.parametrize(("texts", "verdict"), [(40, "open: 40 texts are too few to say that"), (100, "as good, ")])
+def test_answers_that_are_all_alike_are_as_good_only_where_texts_are_many(texts, verdict):
+    """The interval over trainings is a point, and yet a loss as large as the margin shows in none of few texts."""
+    made = np.ones((5, texts, 1))
+    row = Arms(by_seed({"one": made, "other": made}), mean).effects({"apart": ("one", "other")}).iloc[0]
+    assert effect_in_points(row, 0.05, texts).startswith(f"+0.0 [+0.0, +0.0] ({verdict}")
 
 
 def test_runs_are_paired_by_their_seed_wherever_they_stand():

@@ -168,7 +168,7 @@ def test_latency_is_that_of_what_is_left(tiny, rows, monkeypatch):
 
 @pytest.mark.parametrize(
     ("worse", "said"),
-    [(9, "(worse: clear of 0)"), (0, "(as good, within 5.0 points, 10% of the skill above chance)")],
+    [(9, "(worse: clear of 0)"), (0, "(open: 30 texts are too few to say that it is within 5.0 points, ")],
 )
 def test_the_verdict_is_that_of_the_interval(tiny, rows, monkeypatch, worse, said):
     """Five trainings of the whole are right everywhere; of those without the top layer, each is wrong in some."""

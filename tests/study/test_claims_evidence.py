@@ -108,7 +108,9 @@ def test_what_changes_in_no_text_is_not_said_to_fail(side, verdict):
 def test_nothing_can_be_lost_where_nothing_was_learned():
     for claim_id, arm in (("top-layer-costs-nothing", "whole"), ("m-good-reaches-full", "full")):
         (made,) = PLANTED[claim_id](0.0, SURE)
-        made.headline = [Number("score", 0.53, 0.51, 0.55, 500, of={"arm": arm}), Number("chance", 0.52)]
+        texts = 5000  # as many as a margin of a tenth of a point needs
+        made.tables["arms"]["n"] = texts
+        made.headline = [Number("score", 0.53, 0.51, 0.55, texts, of={"arm": arm}), Number("chance", 0.52)]
         assert one_row(claim_id, [made])["verdict"] == "underpowered"
         made.headline[1] = Number("chance", 0.5)
         assert one_row(claim_id, [made])["verdict"] == "holds"

@@ -180,6 +180,24 @@ def test_a_loss_as_large_as_the_margin_rarely_holds_where_few_answers_change(n, 
     assert n < 300 or passing(n, 0.0004, holds) > 0.975, "of enough texts a small loss does hold"
 
 
+@pytest.mark.parametrize("claim", ["top-layer-costs-nothing", "lower-layers-can-freeze", "m-good-reaches-full"])
+def test_trainings_that_lose_no_text_of_few_do_not_hold(claim):
+    """Where all answer alike, the interval over trainings is a point too."""
+    (made,) = PLANTED[claim](0.0, 0.0)
+    for texts, verdict in ((90, "underpowered"), (5000, "holds")):
+        made.tables["arms"]["n"] = texts
+        made.headline = [replace(number, n=texts) for number in made.headline]
+        row = one_row(claim, [made])
+        assert row["verdict"] == verdict and ("so few" in row["why"]) == (texts == 90), row["why"]
+
+
+def test_the_possible_effect_is_told_on_the_claims_side():
+    claim, skill = BY_ID["s-random-as-good"], Estimate(0.4, 0.4, 0.4)
+    few = Evidence(Estimate(-0.01, -0.01, -0.01), None, "", 50, "seeds and texts", skill=skill)
+    unmet = Power().unmet(claim, few, ablate("head", best=False)(0.0, 0.0)[0], [])
+    assert unmet is not None and unmet.why == "50 texts are so few that an effect of 0.0738 is possible"
+
+
 def test_no_kind_of_word_gains_is_said_only_where_kinds_were_looked_at():
     (made,) = gains(0.0, SURE)
     assert one_row("no-feature-gains", [made])["verdict"] == "holds_this_training"

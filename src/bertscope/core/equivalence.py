@@ -5,7 +5,8 @@ chance. Only an interval that lies within that margin says "as good"; one that l
 any other leaves it open.
 
 Where few answers change, a bootstrap over texts is too sure: of none its interval is a point, and of a few that all
-change for the worse it is too short. `allowing_for_few` makes it as wide as so many texts allow at least.
+change for the worse it is too short; an interval over trainings as well, where they change the same ones.
+`allowing_for_few` makes it as wide as so many texts allow at least.
 """
 
 from __future__ import annotations
@@ -57,13 +58,24 @@ def judged(effect: Estimate, within: float) -> Verdict:
     return "open"
 
 
-def in_words(effect: Estimate, within: float) -> str:
-    """The verdict on an effect, for a sentence; empty where there is no interval."""
+def judged_of(effect: Estimate, within: float, n: int) -> Verdict:
+    """The same of a change over so many texts: as good only where that many can show it."""
+    shown = judged(allowing_for_few(effect, n), within) == "as_good"
+    return judged(effect, within if shown else 0.0)
+
+
+def in_words(effect: Estimate, within: float, n: int | None = None) -> str:
+    """The verdict on an effect, for a sentence; empty where there is no interval. `n` texts may be too few for "as
+    good", unless the interval allows for that already."""
     if effect.low is None or effect.high is None:
         return ""
-    verdict, reach = judged(effect, within), f"{points(within)} points, {SHARE:.0%} of the skill above chance"
+    plain = judged(effect, within)
+    verdict = plain if n is None else judged_of(effect, within, n)
+    reach = f"{points(within)} points, {SHARE:.0%} of the skill above chance"
     if verdict == "as_good":
         return f"as good, within {reach}"
+    if verdict == "open" and plain == "as_good":
+        return f"open: {n:,} texts are too few to say that it is within {reach}"
     if verdict == "open":
         return f"open: neither clear of 0 nor within {reach}"
     return f"{verdict}: clear of 0"

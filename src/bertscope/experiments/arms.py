@@ -135,12 +135,12 @@ def number(
     return Number(key, float(row[value]), low, high, int(row["n"]), unit, of=of)
 
 
-def effect_in_points(row: pd.Series, within: float, value: str = "difference", ends: str = "") -> str:
-    """An effect in hundredths, and what an interval over trainings says of it, given how far from 0 is as good:
-    `-3.1 [-4.0, -2.2] (worse: clear of 0)`. `ends` is what the columns `low` and `high` begin with."""
+def effect_in_points(row: pd.Series, within: float, n: int, value: str = "difference", ends: str = "") -> str:
+    """An effect in hundredths, and what an interval over trainings and `n` texts says of it, given how far from 0 is
+    as good: `-3.1 [-4.0, -2.2] (worse: clear of 0)`. `ends` is what the columns `low` and `high` begin with."""
     points = f"{100 * row[value]:+.1f}"
     if row["runs"] < ENOUGH_RUNS:
         return points
     low, high = row[f"{ends}low"], row[f"{ends}high"]
-    said = in_words(Estimate.of(row[value], low, high), within)
+    said = in_words(Estimate.of(row[value], low, high), within, n)
     return f"{points} [{100 * low:+.1f}, {100 * high:+.1f}] ({said})"

@@ -139,7 +139,8 @@ def _sum(tables: dict[str, pd.DataFrame], on: str, metric: str) -> str:
     )
     within = margin(score.loc["tuned", "score"], score.loc["chance", "score"])
     by = {
-        effect: f"{effect_in_points(rows.loc[effect], within)} by {words}" for effect, words in EFFECT_WORDS.items()
+        effect: f"{effect_in_points(rows.loc[effect], within, int(rows.loc[effect, 'n']))} by {words}"
+        for effect, words in EFFECT_WORDS.items()
     }
     where = "all test rows" if on == "all" else "the slice"
     return f"{metric} on {where}, in points: {by['cut']}; that is {by['size']} and {by['words']}"

@@ -111,7 +111,7 @@ def _verdict(table: pd.DataFrame, frozen: Mapping[str, Layers], task: Task) -> l
         return []
     rows = table.set_index("arm")
     within = margin(rows.loc[WHOLE, "score"], task.chance())
-    found = effect_in_points(rows.loc[most], within, "effect", "effect_")
+    found = effect_in_points(rows.loc[most], within, len(task.test), "effect", "effect_")
     said = f"embeddings and first {first[most]} layers frozen, in points of {task.metric}: {found}"
     paper = "Merchant et al. find that the first 8 of bert-base's 12 cost MNLI and SQuAD little"
     return [f"{said}; {paper}" + ("" if rows.loc[most, "runs"] >= ENOUGH_RUNS else f"; {TOO_FEW}")]

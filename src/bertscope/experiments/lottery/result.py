@@ -105,11 +105,11 @@ def _notes(tables: dict[str, pd.DataFrame], task: Task, config: LotteryConfig) -
 def _verdict(tables: dict[str, pd.DataFrame], method: str, task: Task) -> str:
     """What subnetworks come to beside the full model and beside random and bad ones: the paper's conclusion."""
     arms, pairs = (tables[name][tables[name]["stage"] != "pruned"] for name in ("arms", "comparisons"))
-    within = margin(float(arms.set_index("arm")["score"]["full"]), task.chance())
+    within, n = margin(float(arms.set_index("arm")["score"]["full"]), task.chance()), len(task.test)
     good = arms[(arms["method"] == method) & (arms["arm"] == "good")].iloc[0]
-    told = [f"minus the full model {effect_in_points(good, within, 'minus_full', 'minus_full_')}"]
+    told = [f"minus the full model {effect_in_points(good, within, n, 'minus_full', 'minus_full_')}"]
     for _, row in pairs[(pairs["method"] == method) & (pairs["arm"] == "good")].iterrows():
-        told.append(f"minus {row['against']} ones {effect_in_points(row, within)}")
+        told.append(f"minus {row['against']} ones {effect_in_points(row, within, n)}")
     return f"good subnetworks, trained again ({method}-pruning), in points of {task.metric}: {'; '.join(told)}"
 
 

@@ -161,7 +161,7 @@ def _figures(tables: dict[str, pd.DataFrame], task: Task, config: ScratchConfig)
 def _notes(tables: dict[str, pd.DataFrame], shapes: Sequence[Result], task: Task) -> list[str]:
     effects, score = tables["effects"].set_index("effect"), tables["arms"].set_index("arm")["score"]
     within = margin(score["tuned"], task.chance())
-    added, gained = (effect_in_points(effects.loc[effect], within) for effect in _GIVES)
+    added, gained = (effect_in_points(effects.loc[effect], within, len(task.test)) for effect in _GIVES)
     better = scratch.words["against"][effects.loc["fine_tuning", "against"]]
     notes = [
         f"{task.metric} that pretraining adds to training from random weights, in points: {added}",

@@ -197,7 +197,8 @@ def _notes(tables: Mapping[str, pd.DataFrame], task: Task, base: Encoder, config
 def _verdict(row: pd.Series, table: pd.DataFrame, task: Task) -> str:
     """The slides' conclusion beside what was found."""
     whole = table[(table["arm"] == WHOLE) & (table["top"] == row["top"])].iloc[0]
-    found = effect_in_points(row, margin(whole["score"], task.chance()), "effect", "effect_")
+    within = margin(whole["score"], task.chance())
+    found = effect_in_points(row, within, len(task.test), "effect", "effect_")
     said = f"without the top layer, in points of {task.metric}: {found}; {row['training_time']:.2f} of the training "
     said += "time; the slides say that it can go"
     return said if row["runs"] >= ENOUGH_RUNS else f"{said}; {TOO_FEW}"

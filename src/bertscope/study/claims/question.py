@@ -37,7 +37,7 @@ claims = Question(
     first.""",
     config=ClaimsConfig,
     inputs={"results": RESULTS},
-    version=10,
+    version=11,
     main="holds",
     numbers=VERDICT_WORDS,
     words={"verdict": VERDICT_WORDS, "null": NULL_WORDS},

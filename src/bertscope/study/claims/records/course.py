@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bertscope.core.estimate import Estimate, cell
 from bertscope.study.claims.records.claim import Bound, Claim, Evidence, Published, Source
 from bertscope.study.claims.records.evidence import evidence, of_training
-from bertscope.study.claims.records.preconditions import AboveChance, Counted, EnoughSeeds
+from bertscope.study.claims.records.preconditions import AboveChance, Counted, EnoughSeeds, Power
 from bertscope.study.claims.records.published import FASTER_WITHOUT_TOP, WITHOUT_THE_WORDS, WITHOUT_TOP_LAYER
 from bertscope.study.claims.records.skill import NO_LOSS, TENTH
 
@@ -75,7 +75,7 @@ CLAIMS = (
         "top-layer-costs-nothing",
         "Removing the top layer costs nothing.",
         where="Remove Layer 12 Experiment",
-        needs=(EnoughSeeds(), AboveChance()),
+        needs=(EnoughSeeds(), AboveChance(), Power()),
         question="truncate",
         effect="score without the top layer, trained again, minus that of the whole model",
         unit="score",

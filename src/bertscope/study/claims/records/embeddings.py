@@ -27,6 +27,7 @@ from bertscope.study.claims.records.preconditions import (
     AboveChance,
     EnoughSeeds,
     OneIsItsTask,
+    Power,
     TunedFromFirst,
 )
 from bertscope.study.claims.records.skill import NO_LOSS, TENTH
@@ -160,7 +161,7 @@ CLAIMS = (
         "lower-layers-can-freeze",
         "Freezing the first two thirds of the layers costs little.",
         where="partial freezing",
-        needs=(EnoughSeeds(), AboveChance()),
+        needs=(EnoughSeeds(), AboveChance(), Power()),
         question="freeze",
         effect="score with the embeddings and the first two thirds of the layers frozen, minus that with everything "
         "trained",

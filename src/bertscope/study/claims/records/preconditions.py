@@ -169,7 +169,8 @@ class Counted(_Always):
 @dataclass(frozen=True)
 class Power(_ToHold):
     """There are enough texts for a loss as large as the margin to be seen: the claim holds as well with the least
-    width that an interval over so many texts can have. Where no answer changes, a bootstrap's is a point."""
+    width that an interval over so many texts can have. Where no answer changes, a bootstrap's is a point, and so is
+    one over trainings."""
 
     says: ClassVar[str] = "there are enough texts to see a loss as large as the margin"
 
@@ -179,7 +180,8 @@ class Power(_ToHold):
         wider = allowing_for_few(evidence.effect, evidence.n, evidence.parts)
         if claim.bound(evidence).verdict(wider, evidence.skill) == HOLDS:
             return None
-        return Unmet(f"{evidence.n} texts are so few that an effect of {wider.low:.3g} is possible")
+        furthest = wider.high if claim.asks.side in ("<", "<=") else wider.low
+        return Unmet(f"{evidence.n} texts are so few that an effect of {furthest:.3g} is possible")
 
 
 @dataclass(frozen=True)
