@@ -112,6 +112,16 @@ def test_a_word_has_a_share_of_its_text_by_how_much_it_varies():
     np.testing.assert_allclose(found.values.reshape(4, 3), expected)
 
 
+def test_the_only_word_of_its_texts_says_nothing():
+    """Its share is all there is: what rounding leaves of texts that are the same would be certain."""
+    words = np.random.default_rng(0).integers(5, size=(300, 1))
+    for seed in range(10):
+        values = np.random.default_rng(seed).standard_normal(5)[words]
+        values[0] += 0.3
+        made = corpus_words(ASKED, explained(values, words, words[:, 0] % 3), beside=True)
+        assert len(made.word) == 5 and not made.found().any() and (made.table()["p"] == 1).all()
+
+
 def test_a_tagged_word_stands_beside_those_with_its_tag():
     values = np.array([[9.0, 1.0, 3.0], [2.0, 7.0, 4.0], [0.0, 0.0, 5.0]])
     found = beyond_others(explained(values, np.arange(9).reshape(3, 3), np.array([0, 0, 1]), np.array([0, 1, 2])))

@@ -31,6 +31,7 @@ LEAST = 20
 MOST_CLASSES = 8
 """That are each explained in every text."""
 LEVEL = 0.05
+_ROUNDING = 1e-12  # of an attribution: what is left of it where its share is all of it
 _LIKE_ALL = 5  # so many times a word's attributions are taken to vary as those of all words do, before any is met
 
 
@@ -147,6 +148,7 @@ def beyond_others(found: Attributions) -> Attributions:
     text, spread = owner[~own], _spread(found, ~own)
     total, spreads = (np.bincount(text, some, len(found)) for some in (found.values[~own], spread))
     values[~own] -= (total / np.where(spreads > 0, spreads, 1.0))[text] * spread
+    values[np.abs(values) <= _ROUNDING * np.abs(found.values)] = 0  # such as of a text's only word
     return found.with_values(values, found.method)
 
 

@@ -71,6 +71,7 @@ explain = Question(
     scoring=Scoring(),
     takes_text=True,
     version=4,
+    newer={"corpus": {True: 5}},
     main="top_word_share",
     numbers={
         "texts": "texts explained",
