@@ -57,6 +57,18 @@ def test_score_counts_right_answers_and_chance_follows_the_fit_split():
     assert scores.number.key == "accuracy" and scores.number.n == 4
 
 
+@pytest.mark.parametrize("right", [True, False])
+def test_answers_that_are_all_right_or_all_wrong_may_still_be_luck(right):
+    """A bootstrap of them is a point. Wilson's interval, by hand: of n it reaches to n / (n + 1.96 squared)."""
+    task = classification()
+    outputs = np.eye(2)[np.array([0, 1, 1, 1]) if right else np.array([1, 0, 0, 0])]
+    scores = task.score(outputs)
+    furthest = 4 / (4 + 1.959964**2)
+    expected = (furthest, 1.0) if right else (0.0, 1 - furthest)
+    assert (scores.low, scores.high) == pytest.approx(expected) and scores.value == right
+    assert set(scores.draws) == {float(right)}, "what is paired stays paired"
+
+
 def test_score_on_other_examples():
     task = classification()
     assert task.score(np.eye(2)[[0, 0, 1]], task.train).value == 1

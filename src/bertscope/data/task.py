@@ -15,7 +15,7 @@ import numpy as np
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
-from bertscope.core.intervals import percentile_ends
+from bertscope.core.intervals import percentile_ends, share_interval
 from bertscope.core.output import Answering, Output
 from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value, metric_draws
@@ -224,6 +224,8 @@ class Task:
         moments = self.output.moments(answers, gold)
         draws = metric_draws(self.value, moments[None])[:, 0]
         low, high = map(float, percentile_ends(draws[1:]))
+        if self.output.counts_hits and low == high:  # all are right, or none: no resample says otherwise
+            low, high = map(float, share_interval(draws[0], len(moments)))
         return Scores(
             metric=self.metric,
             value=float(self.value(moments.mean(0))),
