@@ -145,6 +145,22 @@ def test_the_depth_of_what_is_low_is_of_the_models_layers():
 # Grafts
 
 
+def test_of_a_model_without_layers_the_ledger_says_nothing():
+    """`finetune --without` can leave the embeddings alone, and geometry and probe are asked of those too."""
+    (flat,) = space("baseline", lambda value: [value])(0.3, SURE)
+    (bare,) = expected("pos")(0.3, SURE)
+    bare.tables["probes"] = bare.tables["probes"].query("layer == 0")
+    assert untested("cone-narrows", [flat]) and untested("low-level-below", [bare])
+
+
+def test_where_the_last_layer_tells_no_words_apart_the_ledger_goes_on():
+    """Its RSA isn't known then, and no headline number has it."""
+    (found,) = elsewhere(-0.1, SURE)
+    found.headline = []
+    evidence, verdict = one("elsewhere-moves-less", [found])
+    assert (evidence.n, verdict) == (900, "holds")
+
+
 def trained(seed: int) -> ModelRecord:
     """One of several trainings that differ by their seed alone."""
     return replace(TUNED, id=f"tuned-{seed}", origin=replace(TUNED.origin, seed=seed))

@@ -49,9 +49,9 @@ def _rsa(result: Result) -> pd.DataFrame:
     return rows.assign(third=layer_third(rows["layer"], rows["layer"].max()))
 
 
-def _words(result: Result) -> int | None:
-    """How many are compared."""
-    return result.numbers(key="rsa_last_layer")[0].n
+def _words(result: Result) -> int:
+    """How many are compared, in the first corpus."""
+    return int(result.tables["layers"]["n"].iloc[0])
 
 
 def top_moves_most(result: Result) -> Iterator[Evidence]:

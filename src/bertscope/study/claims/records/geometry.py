@@ -29,8 +29,9 @@ def from_bottom_to_top(measure: str) -> Callable[[Result], Iterator[Evidence]]:
 
     def read(result: Result) -> Iterator[Evidence]:
         for model, mine in _as_it_is(result, measure):
-            first, *_, last = column(mine, "value")
-            yield evidence(result, last - first, int(mine["n"].iloc[-1]), "texts", model=model)
+            first, *above = column(mine, "value")
+            if above:  # a model may have no layer above the embeddings
+                yield evidence(result, above[-1] - first, int(mine["n"].iloc[-1]), "texts", model=model)
 
     return read
 

@@ -125,7 +125,7 @@ def depth_of(*targets: str) -> Callable[[Result], Iterator[Evidence]]:
         depth, n = int(result.tables["probes"]["layer"].max()), int(result.tables["probes"]["n"].max())
         for model, rows in result.tables["expected"].groupby("checkpoint", sort=False):
             known = rows[rows["target"].isin(targets)]
-            if len(known):
+            if len(known) and depth:  # a model may have no layer above the embeddings
                 effect = mean(column(known, "expected")).times(1 / depth)
                 note = " and ".join(known["target"])
                 yield evidence(result, effect, n, "texts", model=result.models[str(model)], note=note)
