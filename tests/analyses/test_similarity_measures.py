@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from bertscope.analyses.similarity.question import similarity
 from bertscope.analyses.similarity.rsa_cka import cka, plain_cosine, procrustes, rsa
 from bertscope.core.intervals import jackknife_interval
+from made_states import made_states, sentences_of
 from plain_similarity import (
     gram_alignment,
     rotated_distance,
@@ -162,3 +164,15 @@ def test_intervals_hold_what_they_promise():
         low, high = jackknife_interval(draws)
         inside += (low <= truth) & (truth <= high)
     assert (inside >= 180).all() and (inside <= 199).all()
+
+
+def test_a_layer_that_tells_no_words_apart_is_not_the_one_that_moved_farthest():
+    """Its RSA is unknown: no number has it, and there is no sentence about it."""
+    words = np.random.default_rng(0).normal(size=(60, 8))
+    turned_away = words + 0.5 * np.random.default_rng(1).normal(size=words.shape)
+    sentences = sentences_of([6] * 10)
+    one, examples = made_states([words] * 4, sentences, name="one")
+    other, _ = made_states([words, turned_away, words, np.ones_like(words)], sentences, name="other")
+    result = similarity([one, other], examples)
+    assert result.numbers(key="lowest_rsa_layer")[0].value == 1 and not result.numbers(key="rsa_last_layer")
+    assert similarity.sentence(result) is None and similarity.consequences(result)

@@ -180,10 +180,9 @@ def _named(sides: list[Sides], names: dict[str, str], between: str = " and ") ->
 
 
 def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
-    sides = layers[0].sides
+    sides, numbers = layers[0].sides, list[Number]()
     alone = len(corpora[0].stores) == 1
     lowest_key = "lowest_rsa_below_layer" if alone else "lowest_rsa_layer"
-    numbers = []
     for pair in dict.fromkeys(each.pair for each in sides):
         blocks = [at for at, each in enumerate(sides) if each.pair == pair and each.one.layer > 0]
         last = {"layer": str(sides[blocks[-1]].one.layer)}
@@ -196,7 +195,8 @@ def _headline(layers: list[Compared], corpora: list[Corpus]) -> list[Number]:
                     _number(of_last, measure, values[:, blocks[-1]], n, of | last),
                     _number(of_mean, measure, values[:, blocks].mean(1), n, of),
                 ]
-            lowest = sides[blocks[int(np.argmin(compared.draws[RSA][0, blocks]))]].one.layer
+            rsa = compared.draws[RSA][0, blocks]
+            lowest = np.nan if np.isnan(rsa).all() else sides[blocks[int(np.nanargmin(rsa))]].one.layer
             numbers.append(Number(lowest_key, float(lowest), n=len(blocks), of=of))
     return [number for number in numbers if not np.isnan(number.value)]
 
@@ -215,17 +215,17 @@ def _interval(measure: str, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def sentence(result: Result) -> Statement | None:
     """Of two checkpoints, the second of which may have come of the first."""
-    if len(result.models) != 2:
+    last, moved = (result.numbers(key=key) for key in ("rsa_last_layer", "lowest_rsa_layer"))
+    if len(result.models) != 2 or not (last and moved):  # none is known of a layer that tells no words apart
         return None
     before, after = result.models.values()
     if after.came_of(before) is False:
         return None
-    last, moved = (result.numbers(key=key)[0] for key in ("rsa_last_layer", "lowest_rsa_layer"))
     told = (
-        f"Layer {int(moved.value)} moved farthest in fine-tuning; the last layer's RSA with what it was before is "
-        f"{sure(Estimate.of_number(last))}."
+        f"Layer {int(moved[0].value)} moved farthest in fine-tuning; the last layer's RSA with what it was before is "
+        f"{sure(Estimate.of_number(last[0]))}."
     )
-    return Statement(told, last.value, decimals)
+    return Statement(told, last[0].value, decimals)
 
 
 def _notes(corpora: list[Corpus], names: dict[str, str], config: SimilarityConfig) -> list[str]:
