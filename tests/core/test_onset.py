@@ -48,6 +48,13 @@ def test_where_nothing_changed_for_certain_there_is_none(line):
     assert onset(sure(line)) is None and onset(sure(line), tested=False) is None
 
 
+def test_a_change_in_a_single_text_is_not_certain():
+    """All its resamples are alike."""
+    draws = np.tile([0.0, 0.9, 1.0], (50, 1))
+    assert is_certain(final_change(draws, 20)) and onset(draws, 20) is not None
+    assert final_change(draws, 1) == Estimate(1.0) and onset(draws, 1) is None
+
+
 def test_a_change_that_may_be_none_is_not_certain():
     draws = np.concatenate([[[0.0, 1.0]], np.random.default_rng(0).normal([0, 1], 1, (500, 2))])
     assert not is_certain(final_change(draws)) and onset(draws) is None

@@ -47,10 +47,12 @@ class Onset:
 
 def final_change(draws: np.ndarray, n: int | None = None) -> Estimate:
     """The last minus the first of a line's draws [1 + repeats, checkpoint], with its interval. Of few examples (`n`)
-    it is as much wider as Student's t is than the normal distribution."""
+    it is as much wider as Student's t is than the normal distribution; of a single one there is none."""
     change = draws[:, -1] - draws[:, 0]
+    if n == 1:
+        return Estimate(float(change[0]))
     tail = ENDS[0]
-    if n is not None and n > 1:
+    if n is not None:
         tail = NormalDist().cdf(-float(reach(n)) * sqrt(n / (n - 1)))
     low, high = percentile_ends(change[1:][~np.isnan(change[1:])], (tail, 1 - tail))
     return Estimate(float(change[0]), float(low), float(high))
