@@ -215,6 +215,8 @@ def lost(change: Estimate) -> str:
     'costs 7.0 points (4.0 to 10.0)'
     >>> lost(Estimate(0.01, -0.01, 0.03))
     'makes no difference to the score that can be shown (−1.0 to 3.0 points)'
+    >>> lost(Estimate(0.0, 0.0, 0.0))  # no answer changed, and how many others might nobody knows
+    'makes no difference to the score that can be shown'
     """
     if change.low is None or change.high is None:
         return f"changes the score by {points(change.value)} points"
@@ -222,8 +224,8 @@ def lost(change: Estimate) -> str:
         return f"costs {points(-change.value)} points ({points(-change.high)} to {points(-change.low)})"
     if change.low > 0:
         return f"adds {points(change.value)} points ({points(change.low)} to {points(change.high)})"
-    between = f"{points(change.low)} to {points(change.high)} points"
-    return f"makes no difference to the score that can be shown ({between})"
+    between = f" ({points(change.low)} to {points(change.high)} points)" if change.low < change.high else ""
+    return f"makes no difference to the score that can be shown{between}"
 
 
 def is_above(score: Number, bar: float) -> bool | None:
