@@ -16,7 +16,7 @@ from bertscope.core.result import Result
 from bertscope.core.step import Root, Step
 from bertscope.study.claims.records import CLAIMS
 from bertscope.study.claims.records.claim import HOLDS, Evidence
-from bertscope.study.claims.records.preconditions import Power, Studied, TunedFromFirst
+from bertscope.study.claims.records.preconditions import BeyondRandomWeights, Power, Studied, TunedFromFirst
 from few_flips import lost_in, passing
 from judging import BY_ID, bound, one_row, rows
 from planted_attention import gains
@@ -189,6 +189,16 @@ def test_trainings_that_lose_no_text_of_few_do_not_hold(claim):
         made.headline = [replace(number, n=texts) for number in made.headline]
         row = one_row(claim, [made])
         assert row["verdict"] == verdict and ("so few" in row["why"]) == (texts == 90), row["why"]
+
+
+@pytest.mark.parametrize(("reference", "beyond"), [(1.0, False), (0.99, True), (None, True)])
+def test_as_much_as_random_weights_is_not_beyond_them(reference, beyond):
+    """Of texts of two words any head has half of its attention on special tokens: all heads do, whatever they are."""
+    claim = BY_ID["a-third-on-special"]
+    other = None if reference is None else Estimate(reference, reference, reference)
+    found = Evidence(Estimate(1.0, 1.0, 1.0), None, "", 400, "texts", reference=other)
+    (made,) = ablate("head", best=False)(0.0, 0.0)
+    assert (BeyondRandomWeights().unmet(claim, found, made, []) is None) == beyond
 
 
 def test_the_possible_effect_is_told_on_the_claims_side():

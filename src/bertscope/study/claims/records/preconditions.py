@@ -196,6 +196,7 @@ class BeyondRandomWeights(_ToHold):
             return None
         if not reference.sure:  # a number without its error is taken as it is
             reference = Estimate(reference.value, reference.value, reference.value)
-        if Bound(claim.asks.side, 0.0).verdict(evidence.effect - reference) == HOLDS:
+        beyond = Bound(">" if claim.asks.side in (">", ">=") else "<", 0.0)  # as much isn't more
+        if beyond.verdict(evidence.effect - reference) == HOLDS:
             return None
         return Unmet(f"the effect isn't clearly beyond that of random weights: {reference.value:.3g}")
