@@ -131,6 +131,9 @@ def test_the_last_layer_is_the_model(found, toy):
         last = rows(found, reading).loc[encoder.n_layers]
         assert (last["score"], last["change"], last["kl"], last["agreement"]) == (score.value, 0, 0, 1)
         assert last["loss"] == pytest.approx(made.losses(predicted).mean(), abs=1e-6)
+        assert (last["low"], last["high"]) == (score.low, score.high) and score.low < 1, (
+            "all are right, which proves little"
+        )
     assert found["score"].value == score.value
     assert (
         "permuted" in set(found.tables["layers"]["reading"]) and encoder.n_layers not in rows(found, "permuted").index

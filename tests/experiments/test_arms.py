@@ -61,6 +61,16 @@ def test_no_score_is_beyond_what_the_metric_can_be():
     assert Arms(almost, mean, within=(0.0, np.inf)).table()["high"].item() > 1
 
 
+@pytest.mark.parametrize("seeds", [1, 5])
+def test_arms_whose_answers_are_all_right_may_still_err(seeds):
+    """Their interval is Wilson's, as that of a single model's score; the difference of two such is as it was."""
+    arms = Arms(by_seed({"one": np.ones((seeds, 40, 1)), "other": np.zeros((seeds, 40, 1))}), mean)
+    table = arms.table().set_index("arm")
+    furthest = 40 / (40 + 1.959964**2)
+    assert table.loc["one", ["low", "high"]].tolist() == pytest.approx([furthest, 1.0])
+    assert table.loc["other", ["low", "high"]].tolist() == pytest.approx([0.0, 1 - furthest])
+
+
 def test_against_several_it_is_the_best_of_them():
     made = runs(6)
     made["middle"] = np.where(np.arange(40)[:, None] % 2, made["low"], made["high"])

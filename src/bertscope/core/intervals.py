@@ -148,6 +148,14 @@ def share_interval(share: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.maximum((middle - either) / of_n, 0.0), np.minimum((middle + either) / of_n, 1.0)
 
 
+def unless_alike(share: np.ndarray, ends: tuple[np.ndarray, np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of intervals of shares of n examples, but `share_interval`'s where they are points: of examples that
+    are all right, or all wrong, no resample says otherwise."""
+    low, high = ends
+    alike, (least, most) = low == high, share_interval(share, n)
+    return np.where(alike, least, low), np.where(alike, most, high)
+
+
 def wider_for_all(intervals: int) -> float:
     """How many times as wide so many intervals must be for all of them to hold at once (Bonferroni, on the normal
     scale)."""

@@ -15,7 +15,7 @@ import numpy as np
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import canonical_json, digest_text
-from bertscope.core.intervals import percentile_ends, share_interval
+from bertscope.core.intervals import interval, unless_alike
 from bertscope.core.output import Answering, Output
 from bertscope.core.predictions import Predictions
 from bertscope.core.resampling import Value, metric_draws
@@ -223,9 +223,8 @@ class Task:
         gold = self.output.gold(self.test if examples is None else examples)
         moments = self.output.moments(answers, gold)
         draws = metric_draws(self.value, moments[None])[:, 0]
-        low, high = map(float, percentile_ends(draws[1:]))
-        if self.output.counts_hits and low == high:  # all are right, or none: no resample says otherwise
-            low, high = map(float, share_interval(draws[0], len(moments)))
+        ends = interval(draws)
+        low, high = map(float, unless_alike(draws[0], ends, len(moments)) if self.output.counts_hits else ends)
         return Scores(
             metric=self.metric,
             value=float(self.value(moments.mean(0))),

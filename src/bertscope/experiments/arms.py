@@ -10,7 +10,7 @@ import pandas as pd
 
 from bertscope.core.equivalence import in_words
 from bertscope.core.estimate import Estimate
-from bertscope.core.intervals import ENOUGH_RUNS
+from bertscope.core.intervals import ENOUGH_RUNS, unless_alike
 from bertscope.core.number import Number
 from bertscope.core.resampling import Value
 from bertscope.core.variance_components import example_values, interval_over_runs
@@ -43,12 +43,16 @@ class Arms(Generic[Arm]):
         self.runs, self.n = moments.shape[1:3]
         self._each = value(moments.mean(2))  # [arm, run]: the metric of every single training
         self._values, self._within = example_values(value, moments), within  # [arm, run, n]
+        self._is_share = moments.shape[-1] == 1 and bool(np.isin(moments, (0, 1)).all())
 
     def table(self) -> pd.DataFrame:
         """A row for each arm: the mean over its runs, with its interval and their standard deviation."""
-        low, high = (end.clip(*self._within) for end in interval_over_runs(self._values))
+        score, ends = self._each.mean(1), interval_over_runs(self._values)
+        if self._is_share:
+            ends = unless_alike(score, ends, self.n)
+        low, high = (end.clip(*self._within) for end in ends)
         sd = self._each.std(1, ddof=1) if self.runs > 1 else np.full(len(self.keys), np.nan)
-        found = {"score": self._each.mean(1), "sd": sd, "low": low, "high": high, "runs": self.runs, "n": self.n}
+        found = {"score": score, "sd": sd, "low": low, "high": high, "runs": self.runs, "n": self.n}
         return pd.concat([pd.DataFrame(map(self._named, self.keys)), pd.DataFrame(found)], axis=1)
 
     def against(self, reference: Mapping[Arm, Arm]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.estimate import Estimate
 from bertscope.core.examples import Examples
 from bertscope.core.hashing import hashed
-from bertscope.core.intervals import ENDS, interval, share_interval
+from bertscope.core.intervals import ENDS, interval, share_interval, unless_alike
 from bertscope.core.onset import stays_from
 from bertscope.core.predictions import Judged
 from bertscope.core.resampling import metric_draws
@@ -178,6 +178,8 @@ def _layers(
     """A row for each reading and layer; of controls none for the last, where nothing is read but the model."""
     judged, n = read.judged, read.judged.losses.shape[1]
     score, change = interval(by.score), interval(by.score - by.score[:, :1])
+    if task.output.counts_hits:
+        score = unless_alike(by.score[0], score, n)
     loss, loss_change = interval(by.loss), interval(by.loss - by.loss[:, :1])
     tables = []
     for name, places_of in places.items():
