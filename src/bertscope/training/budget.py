@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 POINTS = 20  # of the learning curve, evenly spread; those at which checkpoints are kept are beside them
 FIRST_KEPT = 1 / 1000  # share of the budget after which the first of the checkpoints is kept that are spread by log
 _TRIED = 8  # steps of the first two stretches of a budget of minutes: one to get ready, one to learn the pace
+_TRIALS = {FIRST_KEPT / 2, FIRST_KEPT}  # shares of the budget at which these end, however many steps it will have
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class Budget:
         self.total, self._seconds = spent.steps, 60 * (spent.minutes or 0)
         self._rows, self._highest, self._warmup, self._clock = rows, highest, warmup, clock
         ends = {place / POINTS for place in range(1, POINTS + 1)} | {share for share in kept if share > 0}
+        if spent.minutes is not None:  # or the learning rate would rise to its highest in the few steps of a trial
+            ends |= _TRIALS
         self.ends = sorted(ends)
         if spent.steps is not None:  # no stretch is without a step
             whole = {max(1, round(share * spent.steps)) for share in self.ends}
@@ -112,14 +115,16 @@ class Budget:
         elapsed = self._elapsed(history)  # also begins to count, where it is the first stretch of this process
         if self.total is not None:
             return round(share * self.total) - self.steps_done(history)
-        if number <= 2:
+        if number <= len(_TRIALS):
             return _TRIED
         done = self.steps_done(history)
         # In the first stretch after a kill, the pace of all steps before it.
         steps, seconds = done - self._before[0], history.seconds - self._before[1]
         between = max(0.0, elapsed - history.seconds) / (number - 1) * (len(self.ends) - number + 1)
         left = steps / seconds * (self._seconds - elapsed - between)
-        return max(1, round(share * (done + left)) - done) if share < 1 else max(1, round(left))
+        # Its part of all steps. Where those before were too many, of what is left: none is hurried through.
+        before = self._share_at(number - 1)
+        return max(1, round(share * (done + left)) - done, round((share - before) / (1 - before) * left))
 
     def _share_at(self, number: int) -> float:
         return self.ends[number - 1] if number else 0.0
