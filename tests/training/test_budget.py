@@ -113,12 +113,15 @@ def test_the_warm_up_takes_its_part_of_the_steps_whatever_is_kept(spacing):
     assert rates == pytest.approx(np.where(share < 0.05, share / 0.05, (1 - share) / 0.95), abs=0.02)
 
 
-def test_few_steps_after_the_trials_have_a_warm_up_of_their_own():
+@pytest.mark.parametrize("steps", [40, 100, 300])
+def test_where_few_steps_fit_into_the_time_the_second_trial_warms_up(steps):
     clock = Clock()
-    rates, *_ = run(course(Spent(minutes=100 / 60), clock, kept=[]), clock, lambda step: 1.0)
-    assert 90 < len(rates) <= 100 and rates[-1] < 0.05
-    assert rates[:16].max() < 0.02, "of the trials nobody knows how many more there will be"
-    assert 6 <= (rates[16:].argmax()) <= 10, "a tenth of what is left"
+    rates, *_ = run(course(Spent(minutes=steps / 60), clock, kept=[]), clock, lambda step: 1.0)
+    assert steps - 7 <= len(rates) <= steps and rates[-1] < 0.05
+    assert rates[:8].max() < 0.01, "nobody knows yet how many there will be"
+    assert rates[8:16] == pytest.approx((np.arange(8) + 0.5) / 8 * min(1, 8 / (0.1 * steps)), abs=0.01)
+    top = int(rates.argmax())
+    assert (np.diff(rates[: top + 1]) >= 0).all() and (np.diff(rates[top:]) <= 0).all()
 
 
 def test_time_that_a_kill_lost_isnt_spent():

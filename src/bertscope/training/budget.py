@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 POINTS = 20  # of the learning curve, evenly spread; those at which checkpoints are kept are beside them
 FIRST_KEPT = 1 / 1000  # share of the budget after which the first of the checkpoints is kept that are spread by log
 _TRIED = 8  # steps of the first two stretches of a budget of minutes: one to get ready, one to learn the pace
-_TRIALS = {FIRST_KEPT / 2, FIRST_KEPT}  # shares of the budget at which these end, however many steps it will have
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Budget:
         self._rows, self._highest, self._warmup, self._clock = rows, highest, warmup, clock
         ends = {place / POINTS for place in range(1, POINTS + 1)} | {share for share in kept if share > 0}
         if spent.minutes is not None:  # or the learning rate would rise to its highest in the few steps of a trial
-            ends |= _TRIALS
+            ends |= {FIRST_KEPT / 2, FIRST_KEPT}
         self.ends = sorted(ends)
         if spent.steps is not None:  # no stretch is without a step
             whole = {max(1, round(share * spent.steps)) for share in self.ends}
@@ -65,6 +64,8 @@ class Budget:
         self._kept = {self._nearest(share) if share else 0.0 for share in kept}
         self._began: float | None = None
         self._before = (0, 0.0)  # steps, and seconds in them, when the last stretch but one ended
+        self._ticks: list[float] = []  # when each step of the first stretch began
+        self._reached = 0.0  # the share at which the rate is, where that is ahead of the stretches' own
 
     @property
     def largest(self) -> tuple[int, int]:
@@ -81,14 +82,18 @@ class Budget:
         return self._share_at(number) in self._kept
 
     def stretch(self, number: int, history: History, generator: np.random.Generator) -> Stretch:
-        done, began = self.steps_done(history), self._share_at(number - 1)
-        end = self._share_at(number)
-        count = self._steps_until(end, number, history)
+        done, began = self.steps_done(history), max(self._share_at(number - 1), self._reached)
+        if self.total is None and number == 2:
+            self._reached = self._likely_share_of_trial()
+        end = max(self._share_at(number), self._reached)
+        count = self._steps_until(self._share_at(number), number, history)
         self._before = (done, history.seconds)
         self._done = done + count
 
         def rate(place: int) -> float:
             """At the middle of the step: neither the first step's nor the last one's is 0."""
+            if number == 1:
+                self._ticks.append(self._clock())
             return self._highest * warmed_up(began + (end - began) * (place + 0.5) / count, self._warmup)
 
         return Stretch(done, count, lambda place: [self._rows.rows(done + place)], rate)
@@ -111,20 +116,24 @@ class Budget:
             self._began = now - history.epochs[-1]["seconds"]
         return now - self._began
 
+    def _likely_share_of_trial(self) -> float:
+        """What the second stretch takes of the budget at the pace of the first one's fastest step, which wasn't for
+        getting ready; at most the warm-up. Where few steps fit into the time, these mustn't be lost."""
+        fastest = np.diff(self._ticks).min(initial=self._seconds) if len(self._ticks) > 1 else 0.0
+        return min(self._warmup, _TRIED * float(fastest) / self._seconds)
+
     def _steps_until(self, share: float, number: int, history: History) -> int:
         elapsed = self._elapsed(history)  # also begins to count, where it is the first stretch of this process
         if self.total is not None:
             return round(share * self.total) - self.steps_done(history)
-        if number <= len(_TRIALS):
+        if number <= 2:
             return _TRIED
         done = self.steps_done(history)
         # In the first stretch after a kill, the pace of all steps before it.
         steps, seconds = done - self._before[0], history.seconds - self._before[1]
         between = max(0.0, elapsed - history.seconds) / (number - 1) * (len(self.ends) - number + 1)
         left = steps / seconds * (self._seconds - elapsed - between)
-        # Its part of all steps. Where those before were too many, of what is left: none is hurried through.
-        before = self._share_at(number - 1)
-        return max(1, round(share * (done + left)) - done, round((share - before) / (1 - before) * left))
+        return max(1, round(share * (done + left)) - done) if share < 1 else max(1, round(left))
 
     def _share_at(self, number: int) -> float:
         return self.ends[number - 1] if number else 0.0
