@@ -194,6 +194,7 @@ def test_the_verdict_is_that_of_the_interval(tiny, rows, monkeypatch, worse, sai
 def test_sets_of_layers_and_what_is_on_them():
     config = TruncateConfig()
     assert [str(each) for each in config.sets(12)] == ["", "12", "11-12", "7-12"]
+    assert [str(each) for each in config.sets(1)] == ["", "1"], "no more go than there are"
     assert [str(each) for each in TruncateConfig(remove=("all",)).sets(2)] == ["", "2", "1-2"]
     assert [str(each) for each in TruncateConfig(remove=("2+9", "12-12")).sets(12)] == ["", "2,9", "12"]
     assert config.forms == [TaskHeadForm()] and len(TruncateConfig(cross=True, poolers=("kept", "off")).forms) == 8

@@ -100,8 +100,28 @@ def test_getting_ready_doesnt_crowd_the_first_checkpoints():
     assert clock.now - 1000 == pytest.approx(1800, rel=0.01)
     kept = np.array([row["step"] for number, row in enumerate(history.epochs) if budget.is_kept(number)])
     shares = kept / kept[-1]
-    assert kept[:3].tolist() == [0, 8, 16], "the first two stretches are for getting ready"
-    assert shares[3:] == pytest.approx(np.geomspace(1 / 1000, 1, 11)[2:], rel=0.1)
+    assert kept[:2].tolist() == [0, 16], "the first two stretches are for getting ready"
+    assert shares[2:] == pytest.approx(np.geomspace(1 / 1000, 1, 11)[1:], rel=0.1)
+
+
+@pytest.mark.parametrize("spacing", ["none", "even", "log"])
+def test_the_warm_up_takes_its_part_of_the_steps_whatever_is_kept(spacing):
+    clock = Clock()
+    budget = course(Spent(minutes=15), clock, warmup=0.05, kept=kept_shares(12, spacing))
+    rates, *_ = run(budget, clock, lambda step: 60.0 if step == 1 else 0.05, between=2.0, look=False)
+    share = (np.arange(len(rates)) + 0.5) / len(rates)
+    assert rates == pytest.approx(np.where(share < 0.05, share / 0.05, (1 - share) / 0.95), abs=0.02)
+
+
+@pytest.mark.parametrize("steps", [40, 100, 300])
+def test_where_few_steps_fit_into_the_time_the_second_trial_warms_up(steps):
+    clock = Clock()
+    rates, *_ = run(course(Spent(minutes=steps / 60), clock, kept=[]), clock, lambda step: 1.0)
+    assert steps - 7 <= len(rates) <= steps and rates[-1] < 0.05
+    assert rates[:8].max() < 0.01, "nobody knows yet how many there will be"
+    assert rates[8:16] == pytest.approx((np.arange(8) + 0.5) / 8 * min(1, 8 / (0.1 * steps)), abs=0.01)
+    top = int(rates.argmax())
+    assert (np.diff(rates[: top + 1]) >= 0).all() and (np.diff(rates[top:]) <= 0).all()
 
 
 def test_time_that_a_kill_lost_isnt_spent():

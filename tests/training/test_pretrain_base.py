@@ -56,6 +56,19 @@ def test_before_any_step_it_says_what_the_base_says(path, base, tmp_path):
     assert not same(made.encoder, first)
 
 
+def test_how_the_base_was_last_used_changes_nothing(path):
+    """Its tokenizer may still cut and pad texts."""
+    made = []
+    for longest in (8, 128):
+        pocket = load("pocket")
+        pocket.tokenizer(
+            ["a text of some length, as it may be", "one"], truncation=True, max_length=longest, padding=True
+        )
+        made.append(pretrain([path], start=pocket, config=replace(GOING_ON, steps=1)))
+    cut, whole = ([note for note in one.result.notes if "pieces" in note] for one in made)
+    assert cut == whole and same(*(one.encoder for one in made))
+
+
 def test_it_is_compared_with_what_it_knew_before():
     bars = {"accuracy": (0.50, 0.45, 0.55), "before": (0.30, 0.25, 0.35), "chance": (0.1, None, None)}
     asked = pretrain.result(headline=[Number(key, *bars[key]) for key in bars])

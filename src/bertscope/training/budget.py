@@ -55,6 +55,8 @@ class Budget:
         self.total, self._seconds = spent.steps, 60 * (spent.minutes or 0)
         self._rows, self._highest, self._warmup, self._clock = rows, highest, warmup, clock
         ends = {place / POINTS for place in range(1, POINTS + 1)} | {share for share in kept if share > 0}
+        if spent.minutes is not None:  # or the learning rate would rise to its highest in the few steps of a trial
+            ends |= {FIRST_KEPT / 2, FIRST_KEPT}
         self.ends = sorted(ends)
         if spent.steps is not None:  # no stretch is without a step
             whole = {max(1, round(share * spent.steps)) for share in self.ends}
@@ -62,6 +64,8 @@ class Budget:
         self._kept = {self._nearest(share) if share else 0.0 for share in kept}
         self._began: float | None = None
         self._before = (0, 0.0)  # steps, and seconds in them, when the last stretch but one ended
+        self._ticks: list[float] = []  # when each step of the first stretch began
+        self._reached = 0.0  # the share at which the rate is, where that is ahead of the stretches' own
 
     @property
     def largest(self) -> tuple[int, int]:
@@ -78,14 +82,18 @@ class Budget:
         return self._share_at(number) in self._kept
 
     def stretch(self, number: int, history: History, generator: np.random.Generator) -> Stretch:
-        done, began = self.steps_done(history), self._share_at(number - 1)
-        end = self._share_at(number)
-        count = self._steps_until(end, number, history)
+        done, began = self.steps_done(history), max(self._share_at(number - 1), self._reached)
+        if self.total is None and number == 2:
+            self._reached = self._likely_share_of_trial()
+        end = max(self._share_at(number), self._reached)
+        count = self._steps_until(self._share_at(number), number, history)
         self._before = (done, history.seconds)
         self._done = done + count
 
         def rate(place: int) -> float:
             """At the middle of the step: neither the first step's nor the last one's is 0."""
+            if number == 1:
+                self._ticks.append(self._clock())
             return self._highest * warmed_up(began + (end - began) * (place + 0.5) / count, self._warmup)
 
         return Stretch(done, count, lambda place: [self._rows.rows(done + place)], rate)
@@ -107,6 +115,12 @@ class Budget:
         if self._began is None:
             self._began = now - history.epochs[-1]["seconds"]
         return now - self._began
+
+    def _likely_share_of_trial(self) -> float:
+        """What the second stretch takes of the budget at the pace of the first one's fastest step, which wasn't for
+        getting ready; at most the warm-up. Where few steps fit into the time, these mustn't be lost."""
+        fastest = np.diff(self._ticks).min(initial=self._seconds) if len(self._ticks) > 1 else 0.0
+        return min(self._warmup, _TRIED * float(fastest) / self._seconds)
 
     def _steps_until(self, share: float, number: int, history: History) -> int:
         elapsed = self._elapsed(history)  # also begins to count, where it is the first stretch of this process

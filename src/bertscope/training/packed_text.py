@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, islice
@@ -136,7 +137,9 @@ def _write(
 ) -> Counts:
     documents, pieces, characters = [0, 0], [0, 0], 0
     separator = np.array([tokenizer.sep_token_id], dtype)
-    read = tokenizer.backend_tokenizer
+    read = deepcopy(tokenizer.backend_tokenizer)
+    read.no_truncation()  # as the last call of a tokenizer that is in use may have left it
+    read.no_padding()
     with (folder / "train.bin").open("xb") as train, (folder / "held_out.bin").open("xb") as held:
         marked = _marked(chain.from_iterable(texts), held_out)
         while window := list(islice(marked, _WINDOW)):

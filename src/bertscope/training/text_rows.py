@@ -89,9 +89,10 @@ class TextRows:
         least, most = length // 4, length - 3 - length // 4
         ends = self._ends[text[starts[:, None] + np.arange(least, most)]]
         sizes = least + (generator.random((rows, most - least)) + ends).argmax(1) + 1
-        # The second one comes behind it, or behind some other row's first part.
+        # The second one comes behind it, or behind some other row's first part: not its neighbour's, which may stand
+        # right before it in the text.
         elsewhere = generator.random(rows) < 0.5
-        other = np.roll(np.arange(rows), 1)
+        other = np.roll(np.arange(rows), rows // 2)
         begins = (starts + sizes)[np.where(elsewhere, other, np.arange(rows))]
         place = place - sizes[:, None]
         second = np.minimum(begins[:, None] + np.maximum(place - 1, 0), len(text) - 1)

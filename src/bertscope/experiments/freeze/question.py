@@ -70,7 +70,7 @@ def _set(text: str, n_layers: int) -> Layers:
     if not text.isdigit():
         return Layers.parse(text).within(n_layers)
     if int(text) > n_layers:
-        raise UserError(f"{text} layers can't be frozen: the model has {n_layers}")
+        raise UserError(f"{text} layers can't be frozen: the model has {n_layers}; freeze that many or fewer")
     if int(text) == n_layers:
         return Layers(whole=True)
     return Layers.first(int(text)) if int(text) else Layers()

@@ -102,7 +102,8 @@ class TruncateConfig:
 
     def sets(self, n_layers: int) -> list[Layers]:
         """What is left out of a model of that depth, nothing first."""
-        remove = self.remove or (("0", "1") if self.cross else ("0", "1", "2", str(n_layers // 2)))
+        usual = ("0", "1") if self.cross else ("0", "1", "2", str(n_layers // 2))
+        remove = self.remove or tuple(text for text in usual if int(text) <= n_layers)
         counts = [*map(str, range(n_layers + 1))] if "all" in remove else []
         found = [_set(text, n_layers) for text in ("0", *counts, *remove) if text != "all"]
         return list(dict.fromkeys(found))
@@ -123,7 +124,7 @@ def _set(text: str, n_layers: int) -> Layers:
     if not text.isdigit():
         return Layers.parse(text).within(n_layers)
     if int(text) > n_layers:
-        raise UserError(f"{text} layers can't go: the model has {n_layers}")
+        raise UserError(f"{text} layers can't go: the model has {n_layers}; remove that many or fewer")
     return Layers.last(int(text), n_layers)
 
 

@@ -227,7 +227,7 @@ pretrain = Question(
         "start": Input("model", flag="A BERT to train further, with its vocabulary, shape and weights."),
         "teacher": Input("model", flag="A larger encoder, whose last states for each word are learnt too."),
     },
-    version=4,
+    version=5,
     main="accuracy",
     better="higher",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
