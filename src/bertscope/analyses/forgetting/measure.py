@@ -101,7 +101,7 @@ class _Pieces:
 
 
 def _windows(base: Encoder, examples: Examples) -> Iterator[tuple[list[_Pieces], int]]:
-    """Batches of a window of texts, whose masked pieces all checkpoints guess in turn; and how many of them are cut."""
+    """Batches of a window of texts, whose masked pieces all checkpoints guess in turn; and how many texts are cut."""
     for first in range(0, len(examples), WINDOW):
         texts = examples.take(range(first, min(first + WINDOW, len(examples))))
         tokens, right = mask_words(base.tokenizer, texts, base.max_length)
