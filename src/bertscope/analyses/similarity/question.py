@@ -56,7 +56,7 @@ similarity = Question(
         "against_states": STATES,
     },
     given={"models": MODELS, "examples": EXAMPLES},
-    version=2,
+    version=3,
     main="rsa_last_layer",
     over_steps=OverSteps(
         against=("first", "last"),
