@@ -11,12 +11,13 @@ import pytest
 import bertscope
 from bertscope.core.errors import UserError
 from bertscope.core.intervals import interval
-from bertscope.core.model_record import ModelRecord
+from bertscope.core.model_record import ModelRecord, Origin
 from bertscope.core.number import Number
 from bertscope.core.registry import find
 from bertscope.core.resampling import metric_draws
 from bertscope.core.result import Result
 from bertscope.core.store import Store
+from bertscope.core.words import in_words
 from checkpoints import STEPS, jumping
 from device import on_cpu
 from made_up_answers import answer, number
@@ -173,6 +174,64 @@ def test_tables_are_followed_by_layer_and_head():
     assert list(followed["step"]) == [10, 10, 20, 20] and list(followed["cosine"]) == [1.0, 0.9, 1.0, 0.8]
     figure = next(one for one in found.figures if one.key == "layers_cosine")
     assert (figure.x, figure.facet, figure.low) == ("step", "layer", "cosine_low")
+
+
+def followed(found: Result, name: str) -> list[tuple]:
+    """Where each figure of a table draws more than one row at one place; none should."""
+    figures = [one for one in found.figures if one.table == name]
+    assert figures
+    for figure in figures:
+        table = found.tables[name]
+        for column, value in figure.where.items():
+            table = table[table[column] == value]
+        assert table.groupby([figure.x, *filter(None, (figure.facet, figure.color))]).size().max() == 1
+    return [tuple(figure.where.items()) for figure in figures]
+
+
+def test_random_weights_beside_a_checkpoint_are_no_point_of_its_line():
+    def structured(at: int) -> Result:
+        models = {
+            f"model{at}": ModelRecord(f"model{at}", "mine", source=f"/run/checkpoint-{at}"),
+            "random": ModelRecord("random", "mine, random weights", Origin("random", init="random")),
+        }
+        rows = [
+            {"checkpoint": model, "layer": layer, "rank": rank, "arm": "probe", "metric": "uuas",
+             "value": 0.1 * layer if model == "random" else 0.5 + 0.01 * at, "low": 0.0, "high": 1.0,
+             "best_rank": rank == 8}
+            for model in models for layer in (0, 1) for rank in (4, 8)
+        ]  # fmt: skip
+        return answer(at, number("uuas", 0.5), question="structure", models=models,
+                      tables={"scores": pd.DataFrame(rows)})  # fmt: skip
+
+    found = course([structured(1), structured(2)])
+    assert followed(found, "scores_value") == [()]
+    assert list(found.tables["scores_value"]["value"]) == [0.51] * 2 + [0.52] * 2
+
+
+def test_each_end_and_each_corpus_has_a_figure_of_its_own():
+    def compared(at: int) -> Result:
+        rows = [
+            {"layer": 1, "measure": measure, "corpus": corpus, "value": 0.1 * at, "low": 0.0, "high": 1.0}
+            for measure in ("rsa", "cka") for corpus in ("here", "there")
+        ]  # fmt: skip
+        return answer(at, number("rsa_mean", 0.1 * at), question="similarity",
+                      tables={"layers": pd.DataFrame(rows)})  # fmt: skip
+
+    found = course([compared(2), compared(3)], to_last=[compared(1), compared(2)], steps=(10, 20, 30))
+    ends = [tuple({"corpus": corpus, "to": to}.items()) for to in ("first", "last") for corpus in ("here", "there")]
+    assert followed(found, "layers_value") == ends
+    said = [one for one in in_words(found).figures if one.table == "layers_value"]
+    assert said[1].title == "Over the steps: similarity, there, with the first"
+    assert set(in_words(found).tables["layers_value"]["measure"]) == {"RSA", "plain CKA"}
+
+
+@pytest.mark.parametrize("kinds", [("mlp",), ("linear", "mlp")])
+def test_every_kind_of_probe_is_followed(kinds):
+    def probed(at: int) -> Result:
+        rows = [{"layer": 1, "target": "pos", "probe": kind, "accuracy": 0.1 * at} for kind in kinds]
+        return answer(at, number("mean_accuracy", 0.1 * at), question="probe", tables={"probes": pd.DataFrame(rows)})
+
+    assert len(followed(course([probed(1), probed(2)]), "probes_accuracy")) == len(kinds)
 
 
 @pytest.mark.parametrize(

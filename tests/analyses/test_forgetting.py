@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -125,6 +126,18 @@ def test_everything_in_one_figure(_pocket, texts):
 def test_where_a_group_has_too_few_pieces_there_is_no_map_and_no_answer(_pocket, n):
     with pytest.raises(UserError, match=f"{n} texts have too few masked pieces for an affine map: some of their 5"):
         forgetting([_pocket, checkpoint(_pocket, 0)], read_examples("demo/corpus", limit=n), **QUICK)
+
+
+def test_texts_that_probes_cannot_use_have_their_masked_words_all_the_same(tiny, texts):
+    """A treebank without parts of speech doesn't say what punctuation is; and what is cut is said."""
+    base = load(BertForMaskedLM(copy.deepcopy(tiny.model.config)).eval(), tokenizer=tiny.tokenizer)
+    words = tuple(word * (30 if row < 3 else 1) for row, word in enumerate(texts.words))
+    governors = tuple(tuple(range(-1, len(row) - 1)) for row in words)
+    some = replace(texts, words=words, text=tuple(map(" ".join, words)), governors=governors, marks={}, links=None)
+    found = forgetting([base, checkpoint(base, 1)], some, repeats=100)
+    assert set(found.tables["lines"]["quantity"]) == {"masked"}
+    assert any("no probes of trees and parts of speech" in note and "punctuation" in note for note in found.notes)
+    assert f"3 texts are longer than {base.max_length} tokens and were cut" in found.notes
 
 
 def test_few_pieces_are_said_to_be_few(training, texts):

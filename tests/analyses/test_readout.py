@@ -290,3 +290,5 @@ def test_what_cannot_be_asked_is_said_in_a_line(toy, _pocket):
             ReadoutConfig(share=share)
     with pytest.raises(UserError, match="fit is -1; it must be at least 0"):
         ReadoutConfig(fit=-1)
+    with pytest.raises(UserError, match="fit is 1; a shortcut needs 2 texts or more"):
+        ReadoutConfig(fit=1)

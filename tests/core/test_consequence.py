@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bertscope.core.consequence import HEADS, LAYERS, THEMES, Consequence, how_good, lost, ranked
+from bertscope.core.consequence import HEADS, LAYERS, THEMES, Consequence, how_good, lost, ranked, spoken_of
 from bertscope.core.estimate import Estimate
+from bertscope.core.model_record import ModelRecord, Origin
 from bertscope.core.registry import QUESTIONS, find, resolve
 from bertscope.core.small_picture import Bars, Cells, Line
 
@@ -24,6 +25,15 @@ def test_of_a_theme_the_heaviest_is_told_and_an_open_one_only_where_nothing_is_c
     assert [one.text for one in ranked([light, undecided, heavy, alone])] == ["alone.", "heavy."]
     assert [one.text for one in ranked([undecided])] == ["open."]
     assert [one.theme for one in ranked([Consequence(theme, "x.", 0.5) for theme in reversed(THEMES)])] == [*THEMES]
+
+
+def test_of_two_checkpoints_of_a_training_from_random_weights_the_last_is_spoken_of():
+    drawn = ModelRecord("drawn", "drawn", Origin("random", init="random"))
+    steps = [ModelRecord(f"at {step}", "mine", Origin("finetune", init="random", step=step)) for step in (0, 9)]
+    change = find("change")
+    assert spoken_of(change.result(models={one.id: one for one in steps})) == "at 9"
+    assert spoken_of(change.result(models={one.id: one for one in (*steps, drawn)})) == "at 9"
+    assert spoken_of(change.result(models={"drawn": drawn})) == "drawn"
 
 
 def test_what_a_word_means_is_said_once():

@@ -184,6 +184,14 @@ def test_without_the_control_there_is_one_arm():
     assert result.tables["sts"]["arm"].unique().tolist() == ["before", "contrastive"]
     assert result.numbers(key="slope", arm="contrastive")[0].low is not None, "one seed: over texts"
     assert "one seed" in " ".join(result.notes)
+    assert not any("huffled" in figure.caption for figure in result.figures)
+    assert any("Shuffled:" in figure.caption for figure in made(1).figures)
+
+
+@pytest.mark.parametrize(("pairs", "among"), [("pairs", 64), ("triples", 128)])
+def test_guessing_is_among_hard_negatives_too(pairs, among):
+    (loss,) = (figure for figure in made(1, pairs=pairs).figures if figure.key == "loss")
+    assert f"guessing among {among} gives log {among}" in loss.caption
 
 
 def test_an_interval_over_runs_adds_both_errors():

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import copy
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import AutoConfig, AutoModelForMaskedLM, BertConfig, BertForPreTraining
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, BertConfig, BertForPreTraining
 
 from bertscope.core.errors import UserError
 from bertscope.core.hashing import hashed, mixed, to_unit
-from bertscope.models.intervene import MASKED, Change, masked_losses, run_with
+from bertscope.models.families import descend
+from bertscope.models.intervene import MASKED, Change, _changed, _read, _running, masked_losses, run_with
 from bertscope.models.judge import Keeping
 from bertscope.models.load import load
 from bertscope.models.outputs.kinds import model_output
+from bertscope.models.states import hidden_states
 from bertscope.models.taps import Tap, tapped
 from device import DEVICE
 from families import _COMMON, CONFIGS, MARKED, tiny_model
@@ -28,16 +31,29 @@ def bent(states: torch.Tensor) -> torch.Tensor:
 
 
 class _Plain(Tap):
-    """The same change without replay."""
+    """The same change without replay: of what the next layer gets, and behind the last what the encoder puts out."""
 
-    def __init__(self, layer: int, special: torch.Tensor) -> None:
-        self._layer, self._special = layer, special[..., None]
+    def __init__(self, encoder, layer: int, special: torch.Tensor) -> None:
+        self._encoder, self._layer, self._special = encoder, layer, special[..., None]
+
+    def _bent(self, states: torch.Tensor) -> torch.Tensor:
+        return torch.where(self._special, states, bent(states))
 
     def on_input(self, layer, inputs):
-        return torch.where(self._special, inputs, bent(inputs)) if self._layer == 0 and layer == 0 else inputs
+        return self._bent(inputs) if layer == self._layer else inputs
 
     def on_layer(self, layer, before, after):
-        return torch.where(self._special, after, bent(after)) if layer == self._layer - 1 else after
+        last = layer + 1 == self._layer == self._encoder.n_layers
+        return self._bent(after) if last and not self._encoder.family.closing else after
+
+    def logits(self, batch):
+        """What the model says of a batch with the change."""
+        closing = self._encoder.family.closing if self._layer == self._encoder.n_layers else ""
+        with torch.inference_mode(), tapped(self._encoder, self), ExitStack() as until:
+            if closing:
+                norm = descend(self._encoder.model.base_model, closing)
+                until.callback(norm.register_forward_hook(lambda _, args, out: self._bent(out)).remove)
+            return self._encoder.model(**batch)
 
 
 def logits_with(encoder, texts, changes) -> np.ndarray:
@@ -62,12 +78,26 @@ def test_a_replayed_change_is_the_change(family, _pocket, texts, padded):
     np.testing.assert_allclose(found[0], encoder.predict(texts).logits, atol=1e-5)
     batch = padded(encoder)
     for layer in layers:
-        with torch.inference_mode(), tapped(encoder, _Plain(layer, special(encoder, batch))):
-            expected = encoder.model(**batch).logits.cpu().numpy()
+        expected = _Plain(encoder, layer, special(encoder, batch)).logits(batch).logits.cpu().numpy()
         np.testing.assert_allclose(found[1 + layer], expected, atol=2e-5)
         # [CLS] keeps its last state: what words have there is nobody's, where the classifier reads [CLS].
         unread = layer == encoder.n_layers and encoder.family.reads_first_token(encoder.model.config)
         assert (np.abs(found[1 + layer] - found[0]).max() > 1e-3) == (not unread)
+
+
+@pytest.mark.parametrize("family", MARKED)
+def test_what_is_changed_is_what_hidden_states_hold(family, _pocket, texts):
+    """Erasers learn from a store: what they meet must be the same, behind a closing norm as well."""
+    encoder = load(tiny_model(family, AutoModel).to(DEVICE), tokenizer=_pocket.tokenizer)
+    stored, met = hidden_states(encoder, texts, pool="token"), []
+    changes = [Change(layer, lambda states: met.append(states) or states) for layer in range(encoder.n_layers + 1)]
+    with _running(encoder, 0):
+        (batch,) = _read(encoder, texts)
+        list(_changed(encoder, lambda: encoder.model(**batch.inputs), batch.special, changes))
+    for layer, states in enumerate(met):
+        for row, example in enumerate(batch.rows):
+            own = states[row][~batch.special[row]].cpu().numpy()
+            np.testing.assert_allclose(own, stored.sentence(int(example))[:, layer], atol=1e-4)
 
 
 def test_layer_0_is_what_the_embeddings_put_out(tiny, texts, padded):
@@ -120,8 +150,7 @@ def test_masked_losses_are_those_of_the_whole_output(family, _pocket, texts):
         kept = special(encoder, batch)
         batch["input_ids"] = torch.where(chosen, tokenizer.mask_token_id, ids)[None]
         for place in (0, 1):
-            with torch.inference_mode(), tapped(encoder, _Plain(1 if place else -1, kept)):
-                output = encoder.model(**batch)
+            output = _Plain(encoder, 1 if place else -1, kept).logits(batch)
             logits = (output.prediction_logits if "prediction_logits" in output else output.logits)[0]
             expected = cross_entropy(logits[chosen], ids[chosen], reduction="sum").item() if chosen.any() else 0.0
             assert found.sums[place, row] == pytest.approx(expected, abs=1e-4)

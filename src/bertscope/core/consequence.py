@@ -176,11 +176,12 @@ def consequences_of(result: Result) -> list[Consequence]:
 
 def spoken_of(result: Result) -> str:
     """The key of the model that a result speaks of where it has several: the last that isn't random weights, with
-    which others are compared; empty where it is about none."""
-    return next(
-        (key for key, record in reversed(result.models.items()) if not record.is_random),
-        next(iter(result.models), ""),
-    )
+    which others are compared, and didn't begin with any; where all did, the last that was trained since; empty where
+    it is about none."""
+    known = list(reversed(result.models.items()))
+    of_others = [key for key, record in known if not record.is_random]
+    trained = [key for key, record in known if record.origin and record.origin.by != "random"]
+    return next(iter([*of_others, *trained, *result.models]), "")
 
 
 def how_good(value: float, metric: str) -> str:

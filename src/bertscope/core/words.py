@@ -158,7 +158,10 @@ def in_words(result: Result, names: Mapping[str, str] | None = None) -> Result:
     names = {**model_names(result.models), **(names or {})}
     names = {key: names[key] for key in result.models}
     declared = registry.still_declared(result.question)
-    words: dict[str, Mapping[str, str]] = {**(declared.words if declared else {}), "model": names}
+    followed = registry.still_declared(result.subject.get("question", ""))  # whose answers these tables are made of
+    words: dict[str, Mapping[str, str]] = {
+        **(followed.words if followed else {}), **(declared.words if declared else {}), "model": names,
+    }  # fmt: skip
     shown = replace(
         result,
         tables={key: _table(frame, names, words) for key, frame in result.tables.items()},

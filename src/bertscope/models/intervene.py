@@ -1,14 +1,14 @@
 """What comes of a model when a layer's output is changed: how it scores, or how badly it guesses masked words.
 
-A change meets the tokens of words; special tokens stay as they are. A change of layer k's output leaves the layers up
+A change meets the tokens of words; special tokens stay as they are. A change of layer k's states leaves the layers up
 to k as they are. So each batch is run once in full, and for each change the layers up to its own return what they
-returned then, the last of them changed.
+returned then, and what comes next gets that changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -27,14 +27,15 @@ from bertscope.core.predictions import Judged
 from bertscope.core.progress import progress
 from bertscope.models.batches import Batch, batches
 from bertscope.models.encoder import Encoder
+from bertscope.models.families import descend
 from bertscope.models.finite_pass import measuring
 from bertscope.models.judge import Judging
 from bertscope.models.masked_words import guesses
 from bertscope.models.observe import default_budget
 from bertscope.models.outputs.base import ModelOutput
 from bertscope.models.outputs.kinds import model_output
-from bertscope.models.replay import Take, recorded, replayed
-from bertscope.models.taps import Tap, tapped
+from bertscope.models.replay import Take, recorded, replayed, stand_in
+from bertscope.models.taps import Kept, Tap, tapped
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Change:
     layer: int
     """After which layer: 0 is the embeddings' output."""
     of: Callable[[Tensor], Tensor]
-    """From its output [batch, token, hidden] to what the next layer gets, where a token isn't special."""
+    """From its states [batch, token, hidden] to what comes next gets, where a token isn't special."""
 
     def __call__(self, states: Tensor, special: Tensor) -> Tensor:
         return torch.where(special[..., None], states, self.of(states))
@@ -133,27 +134,43 @@ def _changed(
     for change in changes:
         if change is None:
             yield plain
-        elif change.layer == 0:
-            with tapped(encoder, _Embeddings(change, special)):
-                found = run()
-            yield found
+            continue
+        with _made(encoder, change, special, kept):
+            found = run()
+        yield found
+
+
+@contextmanager
+def _made(encoder: Encoder, change: Change, special: Tensor, kept: Sequence[Kept]) -> Iterator[None]:
+    """The model with a change, in the block. What is changed is what a store of hidden states has of that layer: what
+    the next one gets; and behind the last one what the encoder puts out, through the norm that closes some families.
+    """
+    closing, below = encoder.family.closing, list(kept[: change.layer])
+    with ExitStack() as undo:
+        if change.layer < encoder.n_layers:
+            undo.enter_context(tapped(encoder, _NextInput(change, special)))
+        elif closing:
+            module = descend(encoder.model.base_model, closing)
+            stand_in(module, partial(_then, module.forward, change, special), undo)
         else:
-            last = kept[change.layer - 1]
-            assert last.output is not None
-            below = [*kept[: change.layer - 1], replace(last, output=change(last.output, special))]
-            with replayed(encoder, below, change.layer):
-                found = run()
-            yield found
+            assert below[-1].output is not None
+            below[-1] = replace(below[-1], output=change(below[-1].output, special))
+        undo.enter_context(replayed(encoder, below, change.layer))
+        yield
 
 
-class _Embeddings(Tap):
-    """A change of what the first layer gets."""
+def _then(compute: Callable[..., Tensor], change: Change, special: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    return change(compute(*args, **kwargs), special)
+
+
+class _NextInput(Tap):
+    """A change of what the layer above gets."""
 
     def __init__(self, change: Change, special: Tensor) -> None:
         self._change, self._special = change, special
 
     def on_input(self, layer: int, inputs: Tensor) -> Tensor:
-        return inputs if layer else self._change(inputs, self._special)
+        return self._change(inputs, self._special) if layer == self._change.layer else inputs
 
 
 def _chosen(batch: Batch, keys: np.ndarray) -> Tensor:

@@ -9,8 +9,9 @@ from pathlib import PurePath
 import numpy as np
 import pandas as pd
 
+from bertscope.analyses.course.followed import Followed
 from bertscope.analyses.course.question import TO_FIRST, TO_LAST, CourseConfig
-from bertscope.analyses.course.result import Followed, Line, course_result
+from bertscope.analyses.course.result import Line, course_result
 from bertscope.core import registry
 from bertscope.core.consequence import spoken_of
 from bertscope.core.errors import UserError
@@ -165,7 +166,7 @@ def _tables(groups: Sequence[_Asked], question: Question) -> list[Followed]:
         for group in groups:
             for step, result in zip(group.steps, group.results, strict=True):
                 if one.table in result.tables and {one.value, *one.by, *one.where} <= {*result.tables[one.table]}:
-                    rows = result.tables[one.table]
+                    rows = _spoken_of(result, result.tables[one.table])
                     for name, value in one.where.items():
                         rows = rows[rows[name] == value]
                     columns = [name for name in (*one.by, one.value, one.low, one.high) if name in rows]
@@ -174,3 +175,10 @@ def _tables(groups: Sequence[_Asked], question: Question) -> list[Followed]:
         if frames:
             found.append(Followed(one, pd.concat(frames, ignore_index=True)))
     return found
+
+
+def _spoken_of(result: Result, rows: pd.DataFrame) -> pd.DataFrame:
+    """Where a table has several models, the rows of the one that the answer speaks of: random weights beside a
+    checkpoint aren't another checkpoint."""
+    several = "checkpoint" in rows and rows["checkpoint"].nunique() > 1
+    return rows[rows["checkpoint"] == spoken_of(result)] if several else rows

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bertscope.analyses.course.followed import LABELS, Followed, followed_figures
 from bertscope.analyses.course.question import course
-from bertscope.core import series as over
 from bertscope.core.estimate import Estimate
 from bertscope.core.figure import Figure
 from bertscope.core.model_record import ModelRecord
@@ -23,11 +23,6 @@ from bertscope.core.statement import Statement
 
 _ROUNDING = 1e-6  # so far may rounding take what compares a model with itself
 _IN_ONE = 5  # lines that one picture can hold; more get a picture each
-_LABELS = {
-    "step": "step", "value": "", "low": "from", "high": "to", "line": "", "after": "after step",
-    "onset": "onset (step)", "first": "at the first", "last": "at the last", "change_low": "from",
-    "change_high": "to", "to": "compared",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -98,19 +93,6 @@ class Line:
         return onset(self.draws, self.n, tested=not self.has_known_end)
 
 
-@dataclass(frozen=True)
-class Followed:
-    """A column of the answers' tables, of all steps."""
-
-    what: over.Followed
-    table: pd.DataFrame
-
-    @property
-    def name(self) -> str:
-        """What the series' table is called."""
-        return self.what.key or f"{self.what.table}_{self.what.value}"
-
-
 def course_result(
     question: Question,
     lines: Sequence[Line],
@@ -121,6 +103,7 @@ def course_result(
     """It is about the last checkpoint: what the training made. `checkpoints` are all of them by their steps."""
     names = _names(lines)
     onsets = _onsets_table(lines, names)
+    by_layer = [figure for one in followed for figure in followed_figures(one, question)]
     known = [{"step": step, "model": one.id, "name": one.name} for step, one in checkpoints.items()]
     tables = {"lines": _lines_table(lines, names), "onsets": onsets, "checkpoints": pd.DataFrame(known)}
     *_, made = checkpoints.values()
@@ -138,7 +121,7 @@ def course_result(
     return course.result(
         tables=tables | {one.name: one.table for one in followed},
         headline=numbers,
-        figures=[*_line_figures(tables["lines"]), *_onset_figure(onsets), *map(_followed_figure, followed)],
+        figures=[*_line_figures(tables["lines"]), *_onset_figure(onsets), *by_layer],
         models={made.id: made},
         subject=answers[-1].subject | {"question": question.name, "checkpoints": str(len(checkpoints))},
         notes=_notes(lines, answers, [*checkpoints][-len(answers) :], names),
@@ -236,7 +219,7 @@ def _line_figures(lines: pd.DataFrame) -> list[Figure]:
                 **by,
                 title=f"Over the steps of the training{f' ({unit})' if unit else ''}",
                 caption="What is found at each checkpoint on the same texts, with its 95% interval where it has one.",
-                labels=_LABELS | {"value": unit}, key=f"lines_{place}" if place else "lines",
+                labels=LABELS | {"value": unit}, key=f"lines_{place}" if place else "lines",
             )
         )  # fmt: skip
     return figures
@@ -250,26 +233,9 @@ def _onset_figure(onsets: pd.DataFrame) -> list[Figure]:
             caption="The first checkpoint from which on a number stays near its last value (within a tenth of its "
             "whole change), and the checkpoints between which that certainly lies (95%); only numbers that changed "
             "for certain, or that compare a model with an end of the series.",
-            labels=_LABELS | {"onset": "step"}, key="onsets",
+            labels=LABELS | {"onset": "step"}, key="onsets",
         )
     ]  # fmt: skip
-
-
-def _followed_figure(followed: Followed) -> Figure:
-    what, table = followed.what, followed.table
-    ends: Any = {"low": what.low, "high": what.high} if {what.low, what.high} <= {*table} else {}
-    about: Any = {"title": f"Over the steps: {what.label}", "labels": _LABELS | {what.value: what.label}}
-    if "head" in what.by:
-        return Figure(
-            "heatmap", followed.name, x="head", y="layer", value=what.value, facet="step", key=followed.name,
-            caption="Each head at each step.", **about, **ends,
-        )  # fmt: skip
-    more = [name for name in (*what.by, "to") if name != "layer" and name in table]
-    return Figure(
-        "lines", followed.name, x="step", y=what.value, facet="layer" if "layer" in what.by else None,
-        color=more[0] if more else None, key=followed.name,
-        caption="Each layer over the steps of the training, with its 95% interval where it has one.", **about, **ends,
-    )  # fmt: skip
 
 
 def sentence(result: Result) -> Statement | None:

@@ -14,6 +14,7 @@ from torch import Tensor
 from bertscope.analyses.erase.leace import Eraser, Whitened
 from bertscope.analyses.erase.question import EraseConfig, erase
 from bertscope.analyses.erase.result import AS_THEY_ARE, ERASED, READ_AFRESH, Check, Erasing, Measured, erase_result
+from bertscope.analyses.occurrences import left_out_notes
 from bertscope.analyses.probe.question import OF_WORDS
 from bertscope.analyses.probe.sample import (
     TEST,
@@ -61,10 +62,8 @@ def measure(
     measured = ability.measured([None, *changes])
     subject = {"task": task.name} if task else {}
     subject |= {"corpus": examples.name} if examples.name else {}
-    left_out = [f"{len(store.left_out)} texts of {examples.name} are longer than the model reads and were left out"]
-    notes = [
-        *examples.notes, *(task.notes if task else ()), *ability.notes, *(left_out if store.left_out else ())
-    ]  # fmt: skip
+    left_out = left_out_notes({store.record.id: store})
+    notes = [*examples.notes, *(task.notes if task else ()), *ability.notes, *left_out]
     return erase_result(ability, measured, erased, layers, config, model.record, subject, notes)
 
 

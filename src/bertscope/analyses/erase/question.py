@@ -98,7 +98,7 @@ erase = Question(
             "is gone from the answer, whether the model uses it or not"
         },
     ),
-    version=4,
+    version=5,
     main="score",
     cite="Belrose et al. 2023, LEACE: Perfect linear concept erasure in closed form; Elazar et al. 2021, Amnesic "
     "Probing: Behavioral Explanation with Amnesic Counterfactuals",

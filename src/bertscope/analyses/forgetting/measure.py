@@ -26,6 +26,7 @@ from bertscope.core.model_record import ModelRecord, by_key
 from bertscope.core.progress import progress
 from bertscope.core.resampling import metric_draws
 from bertscope.core.result import Result
+from bertscope.core.statement import too_long
 from bertscope.data.minimal import MinimalPairs
 from bertscope.data.task import Task
 from bertscope.models.batches import WINDOW, group_by_budget, pad
@@ -60,11 +61,16 @@ def measure(
         lines, lost = _masked(cast, steps, examples, config)
         if pairs is not None:
             lines += _told_apart(cast, steps, pairs, config)
+        cut = lost.truncated
+        notes = [too_long(cut, "text", f"{base.encoder.max_length} tokens")] if cut else []
         if config.probes and examples.governors is not None:
-            lines += _probed(cast, steps, examples, config)
+            try:
+                lines += _probed(cast, steps, examples, config)
+            except UserError as error:  # too few sentences, or no punctuation: what was found before stands
+                notes.append(f"no probes of trees and parts of speech: {error}")
         if task is not None:
             lines += list(_scores(cast, steps, task))
-    return forgetting_result(cast.members, examples, steps, lines, lost, task, bool(config.steps))
+    return forgetting_result(cast.members, examples, steps, lines, lost, task, notes, bool(config.steps))
 
 
 def steps_of(checkpoints: Sequence[ModelRecord], told: Sequence[int] = ()) -> list[int]:
@@ -94,8 +100,8 @@ class _Pieces:
     """[piece]: the texts that they are of."""
 
 
-def _windows(base: Encoder, examples: Examples) -> Iterator[list[_Pieces]]:
-    """Batches of a window of texts, whose masked pieces all checkpoints guess in turn."""
+def _windows(base: Encoder, examples: Examples) -> Iterator[tuple[list[_Pieces], int]]:
+    """Batches of a window of texts, whose masked pieces all checkpoints guess in turn; and how many texts are cut."""
     for first in range(0, len(examples), WINDOW):
         texts = examples.take(range(first, min(first + WINDOW, len(examples))))
         tokens, right = mask_words(base.tokenizer, texts, base.max_length)
@@ -111,7 +117,7 @@ def _windows(base: Encoder, examples: Examples) -> Iterator[list[_Pieces]]:
                 batch.inputs, torch.from_numpy(masked).to(base.device),
                 torch.from_numpy(pieces).long().to(base.device), first + np.repeat(rows, masked.sum(1)),
             ))  # fmt: skip
-        yield batches
+        yield batches, int(tokens.truncated.sum())
 
 
 def _states(model: Encoder, some: _Pieces) -> torch.Tensor:
@@ -130,12 +136,12 @@ def _masked(
     rights: list[np.ndarray] = []
     texts: list[np.ndarray] = []
     hits: list[list[np.ndarray]] = [[] for _ in range(1 + len(checkpoints))]
-    sums = [StateSums(head.hidden_size) for _ in checkpoints]
+    sums, truncated = [StateSums(head.hidden_size) for _ in checkpoints], 0
     with ExitStack() as until:
         files = [until.enter_context(TemporaryFile()) for _ in checkpoints]
         bar = until.enter_context(progress("masked words", len(examples) * len(cast.members)))
-        for batches in _windows(head, examples):
-            own = []
+        for batches, cut in _windows(head, examples):
+            own, truncated = [], truncated + cut
             with cast.on(base), measuring([head]), torch.inference_mode():
                 for some in batches:
                     own.append(_states(head, some))
@@ -175,7 +181,8 @@ def _masked(
                 Line("masked", way, step, float(draws[0, at]), float(low[at]), float(high[at]), pieces, base_value)
             )
     behind = 1 + len(checkpoints)
-    return lines, Lost(draws[:, 0], draws[:, 1:behind], draws[:, behind:], [one for _, one in mapped], pieces)
+    explained = [one for _, one in mapped]
+    return lines, Lost(draws[:, 0], draws[:, 1:behind], draws[:, behind:], explained, pieces, truncated)
 
 
 def _share(means: np.ndarray) -> np.ndarray:

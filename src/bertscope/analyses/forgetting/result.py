@@ -48,6 +48,8 @@ class Lost:
     explained: list[float]
     """By checkpoint: the share of the variance that its map explains in other texts."""
     pieces: int
+    truncated: int
+    """How many texts were cut."""
 
 
 def forgetting_result(
@@ -57,9 +59,10 @@ def forgetting_result(
     lines: Sequence[Line],
     lost: Lost,
     task: Task | None,
+    further: Sequence[str],
     told: bool,
 ) -> Result:
-    """`told`: whether somebody said the steps, so that the checkpoints needn't."""
+    """`further` are notes; `told`: whether somebody said the steps, so that the checkpoints needn't."""
     table = pd.DataFrame([asdict(one) for one in lines])
     order = [quantity for quantity in QUANTITIES if quantity in set(table["quantity"])]
     table["place"] = table["quantity"].map(order.index)
@@ -74,7 +77,7 @@ def forgetting_result(
         figures=[_figure(table, task)],
         models=records(models),
         subject=subject,
-        notes=[*examples.notes, *_notes(models, steps, told), *fitted],
+        notes=[*examples.notes, *_notes(models, steps, told), *fitted, *further],
     )
 
 

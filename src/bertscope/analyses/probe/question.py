@@ -92,9 +92,7 @@ probe = Question(
     given={"models": MODELS, "examples": EXAMPLES},
     version=2,
     main="mean_accuracy",
-    over_steps=OverSteps(
-        followed=(Followed("probes", "accuracy", "accuracy", by=("layer", "target"), where={"probe": KINDS[0]}),)
-    ),
+    over_steps=OverSteps(followed=(Followed("probes", "accuracy", "accuracy", by=("layer", "target", "probe")),)),
     cite="Hewitt & Liang 2019, Designing and Interpreting Probes with Control Tasks; Voita & Titov 2020, "
     "Information-Theoretic Probing with Minimum Description Length; Tenney et al. 2019, BERT Rediscovers the "
     "Classical NLP Pipeline",

@@ -41,6 +41,8 @@ class ReadoutConfig:
 
     def __post_init__(self) -> None:
         check_least(self, fit=0, close=0, rows=1, repeats=100, seed=0)
+        if self.fit == 1:
+            raise UserError("fit is 1; a shortcut needs 2 texts or more, and 0 leaves the shortcuts out")
         if not 0 < self.share <= 1:
             raise UserError(f"share is {self.share}; give a share of the score above chance, over 0 and at most 1")
 

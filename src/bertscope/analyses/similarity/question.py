@@ -56,7 +56,7 @@ similarity = Question(
         "against_states": STATES,
     },
     given={"models": MODELS, "examples": EXAMPLES},
-    version=2,
+    version=3,
     main="rsa_last_layer",
     over_steps=OverSteps(
         against=("first", "last"),
@@ -67,7 +67,7 @@ similarity = Question(
             )
             for of in ("last_layer", "mean")
         },
-        followed=(Followed("layers", "value", "similarity", by=("layer", "measure")),),
+        followed=(Followed("layers", "value", "similarity", by=("layer", "measure", "corpus")),),
     ),
     cite="Merchant et al. 2020, What Happens To BERT Embeddings During Fine-tuning?; Kornblith et al. 2019, "
     "Similarity of Neural Network Representations Revisited; Song et al. 2012 (unbiased HSIC); Murphy et al. 2024 "

@@ -123,20 +123,21 @@ class _Cosines:
 
     With a the mean of the unit vectors and v = u - a, the cosine is |a|^2 + a.v_i + a.v_j + v_i.v_j. Without its
     first term, which no correlation sees, it is the product of the features (v, a.v, 1) of the two words, the last
-    two of one of them exchanged. So little is lost to rounding, also where all cosines are nearly 1.
+    two of one of them exchanged. Taken off in double precision, so that little is lost to rounding where all cosines
+    are nearly 1: single precision knows a unit vector's length no better than such cosines differ.
 
     itself   what a word's cosine with itself is, the common term taken off
     sums     over all ordered pairs of different words [1 + groups]
     """
 
     def __init__(self, space: Tensor, edges: np.ndarray) -> None:
-        units = normalize(space, dim=1)
+        units = normalize(space.double(), dim=1)
         mean = units.mean(0)
         rest = units - mean
         along = rest @ mean
         self.edges = edges
-        self.features = torch.cat([rest, torch.stack([along, torch.ones_like(along)], 1)], 1)
-        self.itself = 1 - float(mean.double().square().sum())
+        self.features = torch.cat([rest, torch.stack([along, torch.ones_like(along)], 1)], 1).to(space)
+        self.itself = 1 - float(mean.square().sum())
         total = _left_out(_grouped(self.features, edges))
         products = total[:, :-2].square().sum(1) + 2 * total[:, -2] * total[:, -1]
         self.sums = _numbers(products) - _sizes(edges) * self.itself

@@ -104,7 +104,10 @@ structure = Question(
     better="higher",
     over_steps=OverSteps(
         followed=(
-            Followed("scores", "value", "what a probe finds", by=("layer", "metric"), where={"arm": "probe"}),
+            Followed(
+                "scores", "value", "what a probe finds", by=("layer", "metric"),
+                where={"arm": "probe", "best_rank": True},
+            ),
         )
     ),
     cite="Hewitt and Manning 2019, A Structural Probe for Finding Syntax in Word Representations; Hewitt and Liang "

@@ -14,7 +14,8 @@ from bertscope.experiments.contrast.question import BEFORE, ContrastConfig, cont
 
 _LABELS = {"arm": "", "low": "from", "high": "to", "pool": "vector"}
 _VECTORS = {"cls": "its first token's vector", "mean": "the mean of its tokens' vectors"}
-_ARMS = "Before: the encoder as it was. Contrastive: trained. Shuffled: trained as long with other texts' positives."
+_ARMS = "Before: the encoder as it was. Contrastive: trained."
+_CONTROL = "Shuffled: trained as long with other texts' positives."
 
 
 def contrast_result(
@@ -98,7 +99,7 @@ def _verdict(slopes: pd.DataFrame) -> str:
 
 def _figures(tables: dict[str, pd.DataFrame], config: ContrastConfig, sts: str) -> list[Figure]:
     sure = _how_sure(len(config.seeds))
-    drawn = [_baseline(sure)]
+    drawn = [_baseline(config, sure)]
     if len(tables["contextual"]):
         drawn.append(_contextual(sure))
     return [*drawn, _sts(config, sts, sure), _plane(config), _curve(), _loss(config)]
@@ -112,12 +113,13 @@ def _how_sure(runs: int) -> str:
     return "Means over seeds, with 95% intervals over seeds and texts."
 
 
-def _baseline(sure: str) -> Figure:
+def _baseline(config: ContrastConfig, sure: str) -> Figure:
+    arms = f"{_ARMS} {_CONTROL}" if config.control else _ARMS
     return Figure(
         "lines", "baseline", x="layer", y="value", low="low", high="high", color="arm", key="baseline",
         title="The cone by layer",
         caption="The mean cosine of two random words; 0 where words point everywhere, 1 where all point one way. A "
-        f"line that rises less with depth is a cone that opens. {_ARMS} {sure}",
+        f"line that rises less with depth is a cone that opens. {arms} {sure}",
         labels=_LABELS | {"value": "baseline (mean cosine)"},
     )  # fmt: skip
 
@@ -164,9 +166,11 @@ def _curve() -> Figure:
 
 
 def _loss(config: ContrastConfig) -> Figure:
+    among = config.batch_size * (2 if config.pairs == "triples" else 1)  # hard negatives too
+    nothing = "with shuffled positives, there is nothing to find, and " if config.control else ""
     return Figure(
         "lines", "loss", x="step", y="loss", color="arm", key="loss", title="Training loss",
-        caption="The contrastive loss, mean over the steps since the last point and over seeds; with shuffled "
-        f"positives, there is nothing to find, and guessing among {config.batch_size} gives log {config.batch_size}.",
+        caption="The contrastive loss, mean over the steps since the last point and over seeds; "
+        f"{nothing}guessing among {among} gives log {among}.",
         labels=_LABELS,
     )  # fmt: skip
