@@ -7,9 +7,13 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+import bertscope
+import toy
+from bertscope.analyses.patch.question import patch
 from bertscope.core.consequence import Consequence, consequences_of
 from bertscope.core.number import Number
 from planted_consequences import TUNED, ablate, errors, finding
+from quick_configs import QUICK_ABLATE
 
 
 def only(found) -> Consequence:
@@ -96,3 +100,24 @@ def test_how_sure_a_tagger_is_stands_beside_how_many_words_are_right():
     made = replace(found.result, headline=[*found.result.headline, *numbers], tables=tables)
     (picture,) = (one.picture for one in consequences_of(made) if "confidence" in one.text)
     assert picture.values == pytest.approx((0.9, 0.7))
+
+
+def test_heads_that_pull_the_other_way_are_not_said_to_carry_the_difference():
+    rows = [
+        {"kind": "head", "unit": f"head:1.{at}", "layer": 1, "head": at, "role": "all", "direction": "denoise",
+         "share": share, "low": share - 0.1, "high": share + 0.1, "certain": certain}
+        for at, (share, certain) in enumerate([(0.5, True), (0.3, True), (-0.2, True), (-0.1, False)], start=1)
+    ]  # fmt: skip
+    found = finding("patch", {"patches": pd.DataFrame(rows)}, [])
+    assert "of 4 heads, 2 are found to carry some and 1 to take some away (p < .05, Holm)" in str(
+        patch.sentence(found.result)
+    )
+    assert only(found).text.endswith("2 of 4 heads carry some of it.")
+
+
+@pytest.mark.parametrize(("permutations", "few"), [(238, True), (239, True), (240, False)])
+def test_as_many_permutations_as_leave_p_at_the_level_are_too_few(tiny, permutations, few):
+    """Of 12 heads the lowest corrected p is 12 / (1 + permutations)."""
+    result = bertscope.ablate(tiny, toy.task(), replace(QUICK_ABLATE, units=("head",), permutations=permutations))
+    assert result.table["loss_p_holm"].min() > 12 / (1 + permutations) - 1e-9
+    assert any("too few" in note for note in result.notes) is few

@@ -116,7 +116,7 @@ def _too_few(task: Task, effects: pd.DataFrame, config: AblateConfig) -> list[st
     return [
         f"{config.permutations} permutations are too few for any of {count} {kind} parts to be certain{by}"
         for kind, count in effects["kind"].value_counts(sort=False).items()
-        if count / (config.permutations + 1) > LEVEL
+        if count / (config.permutations + 1) >= LEVEL
     ]
 
 
