@@ -10,9 +10,10 @@ import pytest
 import bertscope
 import toy
 from bertscope.analyses.patch.question import patch
+from bertscope.analyses.versus.question import versus
 from bertscope.core.consequence import Consequence, consequences_of
 from bertscope.core.number import Number
-from planted_consequences import TUNED, ablate, errors, finding
+from planted_consequences import RANDOM, TUNED, ablate, errors, finding
 from quick_configs import QUICK_ABLATE
 
 
@@ -121,3 +122,31 @@ def test_as_many_permutations_as_leave_p_at_the_level_are_too_few(tiny, permutat
     result = bertscope.ablate(tiny, toy.task(), replace(QUICK_ABLATE, units=("head",), permutations=permutations))
     assert result.table["loss_p_holm"].min() > 12 / (1 + permutations) - 1e-9
     assert any("too few" in note for note in result.notes) is few
+
+
+@pytest.mark.parametrize(
+    ("without", "told"),
+    [
+        (0.89, "they cost 1.0 points of the score; as many at random cost 5.0 points"),
+        (0.95, "they bring 5.0 points of the score; as many at random cost 5.0 points"),
+    ],
+)
+def test_heads_without_which_the_score_rises_are_not_said_to_cost_less_than_nothing(without, told):
+    rows = [
+        {"kind": "head", "order": order, "off": off, "share": off / 4, "score": score, "low": score, "high": score}
+        for order, scores in (("importance", (0.9, without, 0.5)), ("random", (0.9, 0.85, 0.5)))
+        for off, score in zip((0, 2, 4), scores, strict=True)
+    ]
+    assert told in only(finding("importance", {"curves": pd.DataFrame(rows)}, [])).text
+
+
+@pytest.mark.parametrize(
+    ("change", "told"), [(0.0, "do equally well on every row."), (-0.005, "the score changes by −0.5")]
+)
+def test_rows_of_several_answers_may_change_without_becoming_right_as_a_whole(change, told):
+    measures = pd.DataFrame({"measure": ["rows", "score"], "p": [1.0, 0.5]})
+    numbers = [Number("fixed", 0.0, n=60), Number("broken", 0.0, n=60), Number("change", change, -0.02, 0.01, 60)]
+    found = finding("versus", {"differences": measures}, numbers)
+    models = {TUNED.id: TUNED, RANDOM.id: RANDOM}
+    sentence = versus.sentence(replace(found.result, models=models)).sentence
+    assert told in sentence and (change == 0) is ("equally" in sentence)

@@ -222,8 +222,10 @@ def sentence(result: Result) -> Statement | None:
         told = f"{names[1]} beside {names[0]}"
     elif told:
         told = f"{told} ({p_told(by.loc['rows', 'p'])}){_most(result)}"
-    else:
+    elif change.value == 0:
         return Statement(f"{names[1]} and {names[0]} do equally well on every row.", change.value, in_points)
+    else:  # a row of several answers may change without being right, or wrong, as a whole
+        told = f"{names[1]} makes no row of {names[0]} right, or wrong, as a whole"
     return Statement(f"{told}; {score} ({p_told(by.loc['score', 'p'])}).", change.value, in_points)
 
 
