@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("altair")  # not on the bare GPU machine
 
+from bertscope.core.calibration import COOLEST, HOTTEST
 from bertscope.core.consequence import Consequence, next_command, ranked, spoken_of
 from bertscope.core.number import Number
 from bertscope.core.result import Result
@@ -110,7 +111,9 @@ def test_a_temperature_is_a_remedy_only_where_it_turns_the_right_way():
         found = errors()
         numbers = [Number("overconfidence", over, over - 0.05, over + 0.05), Number("right", 0.9),
                    Number("temperature", temperature)]  # fmt: skip
-        more = replace(found.result, headline=[*found.result.headline, *numbers])
+        bins = pd.DataFrame({"series": ["model"], "n": [400], "confidence": [0.9 + over], "share": [0.9]})
+        more = replace(found.result, headline=[*found.result.headline, *numbers],
+                       tables=found.result.tables | {"reliability": bins})  # fmt: skip
         return said(replace(found, result=more))["fails"]
 
     assert told(0.2, 1.5).endswith("20.0 points higher than its share of right answers. To mend that, divide its "
@@ -119,6 +122,9 @@ def test_a_temperature_is_a_remedy_only_where_it_turns_the_right_way():
     # Validation says otherwise than test: what fits the one would make the other worse.
     assert told(0.2, 0.8).endswith("points higher than its share of right answers.")
     assert told(-0.2, 1.1).endswith("points lower than its share of right answers.")
+    # The ends of where one is looked for: none fits.
+    assert told(0.2, HOTTEST).endswith("points higher than its share of right answers.")
+    assert told(-0.2, COOLEST).endswith("points lower than its share of right answers.")
 
 
 def test_random_weights_claim_nothing_certain():

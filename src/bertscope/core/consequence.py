@@ -56,6 +56,9 @@ _NAMES = {
     "las": "LAS", "uas": "UAS",
 }  # fmt: skip
 
+_VOWELS = ("e", "F1", "LAS")
+"""How names begin that are spoken with a vowel first."""
+
 
 @dataclass(frozen=True)
 class Consequence:
@@ -189,11 +192,14 @@ def how_good(value: float, metric: str) -> str:
 
     >>> how_good(0.9125, "accuracy"), how_good(1.0, "accuracy"), how_good(0.5521, "micro_f1")
     ('91 of 100 right', 'all answers right', 'a micro F1 of .55')
+    >>> how_good(0.5, "entity_f1"), how_good(0.5, "f1"), how_good(0.5, "uas")
+    ('an entity F1 of .50', 'an F1 of .50', 'a UAS of .50')
     """
     if metric in _COUNTED:
         all_of_them = value == 1.0 and metric != "word_accuracy"
         return f"{'all answers' if all_of_them else in_100(value)} {_COUNTED[metric]}"
-    return f"a {_NAMES.get(metric, metric.replace('_', ' '))} of {_short(value)}"
+    name = _NAMES.get(metric, metric.replace("_", " "))
+    return f"{'an' if name.startswith(_VOWELS) else 'a'} {name} of {_short(value)}"
 
 
 def in_100(value: float, of: str = "of") -> str:

@@ -67,7 +67,7 @@ class _Measure:
     """The sign of the value where the model needs the part."""
 
 
-_MEASURES = {
+MEASURES = {
     "metric": _Measure("effect", "low", "high", "certain", -1),
     "loss": _Measure("loss_rise", "loss_low", "loss_high", "loss_certain", 1),
 }
@@ -116,7 +116,7 @@ def _too_few(task: Task, effects: pd.DataFrame, config: AblateConfig) -> list[st
     return [
         f"{config.permutations} permutations are too few for any of {count} {kind} parts to be certain{by}"
         for kind, count in effects["kind"].value_counts(sort=False).items()
-        if count / (config.permutations + 1) > LEVEL
+        if count / (config.permutations + 1) >= LEVEL
     ]
 
 
@@ -147,7 +147,7 @@ def counts(effects: pd.DataFrame) -> tuple[int, int]:
     """How many parts are needed, and how many do harm, each by what parts of its kind are told by."""
     needed = harm = 0
     for name, rows in effects.groupby("told_by"):
-        by = _MEASURES[name]
+        by = MEASURES[name]
         value = by.needed * rows[rows[by.certain]][by.value]
         needed, harm = needed + int((value > 0).sum()), harm + int((value < 0).sum())
     return needed, harm
@@ -215,7 +215,7 @@ def _figures(
 
 
 def _heat_map(names: Mapping[str, str], measure: str, config: AblateConfig, why: str, *, key: str) -> Figure:
-    by, what = _MEASURES[measure], names[measure]
+    by, what = MEASURES[measure], names[measure]
     sides = ("Below", "above") if by.needed < 0 else ("Above", "below")
     return Figure(
         "heatmap",
@@ -239,7 +239,7 @@ def _heat_map(names: Mapping[str, str], measure: str, config: AblateConfig, why:
 
 
 def _intervals(names: Mapping[str, str], measure: str, kind: str, why: str) -> Figure:
-    by, what = _MEASURES[measure], names[measure]
+    by, what = MEASURES[measure], names[measure]
     return Figure(
         "intervals",
         "effects",
@@ -258,7 +258,7 @@ def _intervals(names: Mapping[str, str], measure: str, kind: str, why: str) -> F
 
 
 def _labels(names: Mapping[str, str], by: _Measure) -> dict[str, str]:
-    values = {one.value: f"change of the {names[name]}" for name, one in _MEASURES.items()}
+    values = {one.value: f"change of the {names[name]}" for name, one in MEASURES.items()}
     return {**_LABELS, **values, by.low: "from", by.high: "to"}
 
 

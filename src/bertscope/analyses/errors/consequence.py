@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bertscope.core.calibration import COOLEST, HOTTEST
 from bertscope.core.consequence import Consequence, how_good, in_100, is_above
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars
@@ -77,10 +78,14 @@ def _confidence(result: Result) -> list[Consequence]:
         f"Its confidence can't be taken at its word: on average it is {points(abs(over.value))} points {more} than "
         "its share of right answers."
     )
-    # It fits the validation set, which may be another matter: then it would make things worse.
-    if "temperature" in result and (result["temperature"].value > 1) == (over.value > 0):
-        text += f" To mend that, divide its raw scores (logits) by {result['temperature'].value:.2f}."
-    right = result["right"].value
+    # It fits the validation set, which may be another matter: then it would make things worse. At the ends of what is
+    # tried, none fits.
+    known = result["temperature"].value if "temperature" in result else 1.0
+    if COOLEST < known < HOTTEST and (known > 1) == (over.value > 0):
+        text += f" To mend that, divide its raw scores (logits) by {known:.2f}."
+    bins = result.tables["reliability"]
+    bins = bins[bins["series"] == "model"]  # of what is decided, which may be several things in a row
+    right = float((bins["share"] * bins["n"]).sum() / bins["n"].sum())
     beside = Bars.of({"sure": right + over.value, "right": right}, most=1.0)
     return [Consequence("fails", text, min(1.0, 0.4 + 2 * abs(over.value)), "reliability", beside)]
 

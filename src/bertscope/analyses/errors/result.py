@@ -192,14 +192,15 @@ def _figures(task: Task, found: Found, tables: Mapping[str, pd.DataFrame]) -> li
 
 def _calibration_figures(one: Calibration, temperature: float) -> list[Figure]:
     told = f"{one.error:.3f}; where calibration is perfect it is {one.expected:.3f} on average"
+    fits = COOLEST < temperature < HOTTEST
     return [
         Figure(
             "lines", "reliability", x="confidence", y="share", color="series", low="low", high="high",
             key="reliability", title="How sure, and how often right",
             caption="Decisions in 15 bins of equal mass: their mean confidence, and the share that is right. Below "
             "the line of perfect calibration, the model is too sure of itself; if calibration were perfect, the "
-            f"share would lie within the band 95 times of 100. Expected calibration error {told}. The temperature "
-            f"that fits is {temperature:.2f}.",
+            f"share would lie within the band 95 times of 100. Expected calibration error {told}. "
+            + (f"The temperature that fits is {temperature:.2f}." if fits else "No temperature fits."),
             labels={"share": "share that is right", "series": "", "low": "from", "high": "to"},
         ),
         Figure(

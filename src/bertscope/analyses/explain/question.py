@@ -35,7 +35,8 @@ class ExplainConfig:
     """For integrated: points at which the gradient is taken first; twice as many, up to 512, if the words don't add
     up to what they should."""
     seed: int = 0
-    """Seed of which texts are explained, if there are more than the sample."""
+    """Seed of which texts are explained, if there are more than the sample; and of the random orders, weights and
+    signs that --faithful and --null compare with."""
 
     faithful: bool = False
     """Also test whether attributions are faithful: how much a prediction loses without the words that they name, and

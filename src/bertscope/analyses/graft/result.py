@@ -34,7 +34,7 @@ _LABELS = {
     "moved": "how far the weights moved, relative to their length",
     "direction": "exchange",
     "p_holm": "p (Holm)",
-    "certain": "the loss changes: p < .05, corrected (Holm)",
+    "certain": "the loss falls with it (enough), or rises without it (needed): p < .05, corrected (Holm)",
     "score_share": "the same share by the score",
     "score_share_low": "that share, from",
     "score_share_high": "that share, to",
@@ -182,8 +182,9 @@ def _figures(grafts: pd.DataFrame, sums: pd.DataFrame, alone: pd.DataFrame) -> l
                     where={"kind": "head", "direction": direction}, key=f"head_{direction}", mark="certain",
                     title=f"What was learnt, head by head: {direction}", labels=_LABELS, middle=0.0,
                     caption=f"The share of what was learnt that one head's weights {told}"
-                    f"{' alone, in the base' if direction == 'enough' else ''}. A dot: a paired test of the loss, "
-                    "corrected for the number of heads (Holm), finds a difference.",
+                    f"{' alone, in the base' if direction == 'enough' else ''}. A dot: the loss "
+                    f"{'falls with it' if direction == 'enough' else 'rises without it'}, by a paired test corrected "
+                    "for the number of heads (Holm).",
                 )
             )  # fmt: skip
     figures.append(

@@ -28,9 +28,13 @@ def consequences(result: Result) -> list[Consequence]:
             f"score falls by more than {points(_COSTS)} points."
         )
         return [Consequence("price", text, 0.4, "heads_off", beside)]
-    at_random = f"; as many at random cost {points(whole - random['score'].iloc[0])} points" if len(random) else ""
+    at_random = f"; as many at random {_costs(whole - random['score'].iloc[0])}" if len(random) else ""
     text = (
-        f"{percent(cheap['share'])} of its {HEADS} can be off at once for {points(whole - cheap['score'])} points "
-        f"of the score, if those go first that the gradient calls least important{at_random}."
+        f"{percent(cheap['share'])} of its {HEADS} can be off at once: if those go first that the gradient calls "
+        f"least important, they {_costs(whole - cheap['score'])} of the score{at_random}."
     )
     return [Consequence("price", text, 0.5, "heads_off", beside, command="bertscope shrink {model} --on {data}")]
+
+
+def _costs(lost: float) -> str:
+    return f"cost {points(lost)} points" if lost >= 0 else f"bring {points(-lost)} points"

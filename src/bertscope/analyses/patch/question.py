@@ -92,7 +92,7 @@ patch = Question(
         "left_out": "pairs left out: {why}",
         "between": "logit difference of the clean run minus that of the corrupted run",
         "most": "largest share of it that one {kind} carries ({unit} at {role}; {direction})",
-        "found": "activations that carry some of it (p < .05, Holm): {kind}, {direction}",
+        "found": "activations that do more than an unrelated text's (p < .05, Holm): {kind}, {direction}",
         "tested": "pairs with an unrelated pair of the same answers and length",
         "taken_over": "first layer from which [CLS] carries more than the tokens that differ",
         "agreement": "rank correlation of {method} with patching one by one: {kind}, {direction}",

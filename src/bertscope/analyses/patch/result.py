@@ -37,7 +37,7 @@ _LABELS = {
     "random_weights": "the share in the same model with random weights",
     "p": "p of the pair's own text against an unrelated one, not corrected",
     "p_holm": "p (Holm)",
-    "certain": "carries some of it: p < .05, corrected (Holm)",
+    "certain": "does more than an unrelated text: p < .05, corrected (Holm)",
     "value": "share by the method",
     "token": "token",
 }
@@ -146,7 +146,7 @@ def _notes(
         f"{config.permutations} permutations are too few for any of {rows['p'].notna().sum()} activations to be "
         f"certain ({kind}, {direction})"
         for kind, direction, rows in (_families(patches) if "p" in patches else ())
-        if rows["p"].notna().sum() / (config.permutations + 1) > LEVEL
+        if rows["p"].notna().sum() / (config.permutations + 1) >= LEVEL
     ]
     sampled = [
         kind for kind, _, rows in _families(patches) if rows["share"].isna().any() and rows["share"].notna().any()
@@ -253,8 +253,9 @@ def sentence(result: Result) -> Statement | None:
         f"most of the {len(heads)} heads that were patched: {sure(share.without_interval(), percent)}"
     )
     if "certain" in heads:
-        told += f"; of {len(heads)} heads, {counted(int(heads['certain'].sum()), 'is', 'are')} found to carry some "
-        told += "(p < .05, Holm)"
+        carry, take = (int((heads["certain"] & side).sum()) for side in (heads["share"] > 0, heads["share"] < 0))
+        away = f"and {take} to take some away " if take else ""
+        told += f"; of {len(heads)} heads, {counted(carry, 'is', 'are')} found to carry some {away}(p < .05, Holm)"
     over = result.numbers(key="taken_over")
     if over:
         told += f"; from layer {over[0].value:.0f} on, it is at [CLS] rather than at the words that differ"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bertscope.analyses.side_by_side import is_weighted
 from bertscope.core.consequence import HEADS, Consequence, spoken_of
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars
@@ -13,7 +14,7 @@ _FIXED = ("vertical", "diagonal", "vertical_diagonal")
 def consequences(result: Result) -> list[Consequence]:
     last = spoken_of(result)
     shares = [number for key in _FIXED for number in result.numbers(key=key, model=last)]
-    if len(shares) < len(_FIXED):
+    if len(shares) < len(_FIXED) or is_weighted(result):  # the classifiers know attention as it is
         return []
     fixed = sum(number.value for number in shares)
     least = sum(number.low or 0.0 for number in shares)

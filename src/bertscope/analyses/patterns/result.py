@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from bertscope.analyses.patterns.measure import LabelledCalls, PatternsReader
     from bertscope.models.observe import Passed
 
-_MASSES = {"columns": "columns_mass", "band": "band_mass", "block": "block_mass", "rest": "rest_mass"}
 _SHARES = {
     "vertical": "vertical", "diagonal": "diagonal", "vertical+diagonal": "vertical_diagonal", "block": "block",
     "heterogeneous": "heterogeneous",

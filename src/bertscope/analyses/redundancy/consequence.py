@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence, spoken_of
+from bertscope.core.consequence import Consequence, is_above, spoken_of
 from bertscope.core.result import Result
 
 
@@ -12,14 +12,23 @@ def consequences(result: Result) -> list[Consequence]:
     if not similar or not similar[0].n:
         return []
     count, of = int(similar[0].value), similar[0].n
-    if count:
+    if not count:
         text = (
-            f"In {count} of the {of} pairs of heads that look most alike, the two stand in for each other: one of "
-            "them can go."
+            f"In none of the {of} pairs of heads that look most alike are the two found to stand in for each other: "
+            "alike doesn't mean spare."
         )
-        return [Consequence("price", text, 0.4, "pairs", command="bertscope prune {model} --on {data}")]
+        return [Consequence("price", text, 0.2, "pairs", is_open=True)]
+    # Two heads that have nothing to do with each other cost more together than apart, too: the loss is convex.
+    beyond = result.numbers(key="loss_interaction_difference", model=last)
+    if not beyond or is_above(beyond[0], 0.0) is not True:
+        text = (
+            "Whether heads that look alike stand in for each other is open: of the pairs that look most alike, the "
+            f"two are missed more together than apart in {count} of {of}, but no more so, as far as these texts can "
+            "tell, than random pairs of the same layers."
+        )
+        return [Consequence("price", text, 0.2, "pairs", is_open=True)]
     text = (
-        f"In none of the {of} pairs of heads that look most alike are the two found to stand in for each other: "
-        "alike doesn't mean spare."
+        f"Heads that look alike stand in for each other: in {count} of the {of} pairs that look most alike, the two "
+        "are missed more together than apart, and more so than random pairs. Who takes one out should keep the other."
     )
-    return [Consequence("price", text, 0.2, "pairs", is_open=True)]
+    return [Consequence("price", text, 0.4, "pairs", command="bertscope prune {model} --on {data}")]

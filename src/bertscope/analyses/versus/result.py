@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bertscope.analyses.changed_predictions import ALL, Pair, agreement, distance
+from bertscope.analyses.changed_predictions import ALL, LEVEL, Pair, agreement, distance
 from bertscope.analyses.versus.question import VersusConfig, versus
 from bertscope.core.estimate import Estimate, cell
 from bertscope.core.figure import Figure
@@ -158,7 +158,7 @@ def _notes(found: Compared, scores: Sequence[Scores]) -> list[str]:
     least, tried = 1 / (1 + found.config.permutations), len(found.tables["slices"])
     told.append(f"{tried} slices were tried; effects of those that are found are the largest of these")
     labels = found.tables.get("labels")
-    if labels is not None and labels["label"].nunique() * least > 0.05:
+    if labels is not None and labels["label"].nunique() * least >= LEVEL:
         told.append(
             f"{found.config.permutations} permutations are too few for precision or F1 of a label to be certain"
         )
@@ -222,8 +222,10 @@ def sentence(result: Result) -> Statement | None:
         told = f"{names[1]} beside {names[0]}"
     elif told:
         told = f"{told} ({p_told(by.loc['rows', 'p'])}){_most(result)}"
-    else:
+    elif change.value == 0:
         return Statement(f"{names[1]} and {names[0]} do equally well on every row.", change.value, in_points)
+    else:  # a row of several answers may change without being right, or wrong, as a whole
+        told = f"{names[1]} makes no row of {names[0]} right, or wrong, as a whole"
     return Statement(f"{told}; {score} ({p_told(by.loc['score', 'p'])}).", change.value, in_points)
 
 
