@@ -22,6 +22,7 @@ from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.core.units import MODES, Mode, Unit
 from bertscope.models.donors import Donors
+from bertscope.models.families import refuse_rotated
 from bertscope.models.means import Means, PlaceMeans
 from bertscope.models.taps import Tap, allowed_keys, tapped
 
@@ -174,8 +175,8 @@ def open_gates(
         kind, told_by = _NEEDED[mode]
         if not isinstance(reference, kind):
             raise UserError(f"mode {mode!r} needs a reference: {told_by}")
-    if mode == "uniform" and getattr(encoder.model.config, "rotary_value", False):
-        raise UserError(f"{encoder.name} rotates its values by position, so that their mean means nothing; use zero")
+    if mode == "uniform":
+        refuse_rotated(encoder.model.config, encoder.name, "their mean means nothing; use zero")
     gates = Gates(encoder, mode, reference)
     for unit in Unit.parse_all(off):
         gates.switch_off(unit.check(encoder.head_counts, encoder.neuron_counts))
