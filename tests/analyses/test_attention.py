@@ -84,7 +84,7 @@ class Maps:
 def test_values_that_are_rotated_have_no_lengths(tiny):
     tiny.model.config.rotary_value = True
     read_maps([tiny], EXAMPLES, [Maps()])
-    with pytest.raises(UserError, match="rotates its values by position.* leave out --weighted"):
+    with pytest.raises(UserError, match=r"rotates its values by position.* leave out --weighted"):
         read_maps([tiny], EXAMPLES, [Maps()], weighted=True)
 
 

@@ -66,7 +66,7 @@ def refuse_mute(encoder: Encoder, which: str, remedy: str) -> None:
     tokenizer, longest = encoder.tokenizer, encoder.max_length
     if longest <= (around := tokenizer.num_special_tokens_to_add()):
         raise UserError(f"{which} reads at most {longest} tokens, {around} of them not the text's; "
-                        "correct max_position_embeddings in its config, and its tokenizer's model_max_length")  # fmt: skip
+                        "correct max_position_embeddings in its config, or its tokenizer")  # fmt: skip
     with library_failures(f"{which} can't read a text", remedy), evaluating([encoder]), torch.inference_mode():
         coded = tokenizer(["A text."], truncation=True, max_length=longest, return_tensors="pt")
         said = encoder.model(**encoder.shaped(dict(coded.to(encoder.device))))
