@@ -55,7 +55,7 @@ class Gates(Tap):
 
     def __init__(self, encoder: Encoder, mode: Mode, reference: Reference | None) -> None:
         like = next(encoder.model.parameters())
-        layers, heads = encoder.n_layers, max(encoder.head_counts)
+        layers, heads = encoder.n_layers, encoder.n_heads
         self.heads = torch.ones(layers, heads, dtype=like.dtype, device=like.device)
         self.mlps = torch.ones(layers, dtype=like.dtype, device=like.device)
         self.layers = torch.ones(layers, dtype=like.dtype, device=like.device)
