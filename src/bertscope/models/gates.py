@@ -160,7 +160,7 @@ def _placed(gate: Tensor, inner: int) -> Tensor:
 def _busy(gate: Tensor, inner: int | None) -> list[bool]:
     """For each layer, whether its gates do anything: one is not 1, or somebody asks for its gradient."""
     differs = (gate != 1) if inner is None else (gate != 1).any(inner)
-    if gate.requires_grad:
+    if gate.requires_grad or not differs.numel():  # a model may have no layers at all
         return [True] * differs.shape[-1]
     return differs.reshape(-1, differs.shape[-1]).any(0).tolist()
 

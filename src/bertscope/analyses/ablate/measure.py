@@ -49,8 +49,8 @@ def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
     for name, units in named_sets(config.sets).items():
         off.append(Off("set", name, [unit.check(model.head_counts, model.neuron_counts) for unit in units]))
     if not off:
-        what = "heads left; ask about something else with --units" if model.n_layers else "layers; give a model that has some"
-        raise UserError(f"{model.name} has no {what}")
+        others = "heads left; ask about something else with --units"
+        raise UserError(f"{model.name} has no {others if model.n_layers else 'layers; give a model that has some'}")
     reference = _reference(model, task, off, config)
     switched = _without(model, task, off, config, reference)
     reliability = _reliability(task, switched, [one.kind for one in off])
