@@ -14,6 +14,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.statistics import holm
 from bertscope.core.units import Unit, every
 from bertscope.models.judge import predict_without
+from bertscope.models.surgery import without_layers
 from planted_task import leave_one_head
 from quick_configs import QUICK_ABLATE
 from toy import task_of
@@ -192,3 +193,7 @@ def test_what_can_not_work_is_refused_before_computing(tiny, pocket, examples):
             AblateConfig(**settings)
     with pytest.raises(UserError, match=r"head:9\.1: the model has layers 1 to 3"):
         ablate(tiny, task, AblateConfig(sets=("a=head:9.1",)))
+    with pytest.raises(UserError, match="has no heads left; ask about something else with --units"):
+        ablate(tiny.cut(["heads:1", "heads:2", "heads:3"]), task, AblateConfig(units=("head",)))
+    with pytest.raises(UserError, match="has no layers; give a model that has some"):
+        ablate(without_layers(tiny, {1, 2, 3}), task)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from bertscope.analyses.attention.maps import read_maps
+from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from device import DEVICE
 from plain_attention import plain_maps_of_words
@@ -78,6 +79,13 @@ class Maps:
 
     def read(self, layer, view, maps):
         self.layers += [one.maps for one in maps[0].each]
+
+
+def test_values_that_are_rotated_have_no_lengths(tiny):
+    tiny.model.config.rotary_value = True
+    read_maps([tiny], EXAMPLES, [Maps()])
+    with pytest.raises(UserError, match=r"rotates its values by position.* leave out --weighted"):
+        read_maps([tiny], EXAMPLES, [Maps()], weighted=True)
 
 
 def test_weighted_maps_are_the_lengths_of_what_each_value_adds(tiny):

@@ -17,6 +17,7 @@ from bertscope.experiments.subnetworks import Subnetwork, draw, only, parts, sha
 from bertscope.models.config_notes import origin_note
 from bertscope.models.load import load
 from bertscope.models.masks import prunable
+from bertscope.models.surgery import without_layers
 from families import CONFIGS, tiny_model
 from planted_task import NEEDED, planted, task
 
@@ -75,6 +76,14 @@ def test_a_task_at_chance_is_refused_unless_forced(tiny, pocket):
     with pytest.raises(UserError, match="isn't clearly above chance on planted"):
         prune(model, task())
     assert prune(model, task(), PruneConfig(force=True)).result.headline
+
+
+@pytest.mark.parametrize("method", ["s", "m"])
+def test_a_model_that_has_nothing_to_prune_is_refused(method, pocket):
+    model = planted(pocket.tokenizer)
+    empty = without_layers(model, range(1, model.n_layers + 1))
+    with pytest.raises(UserError, match="has nothing left to prune; give a model with heads or MLPs"):
+        prune(empty, task(), PruneConfig(method, force=True))
 
 
 @pytest.mark.parametrize(("rule", "bar"), [("chance", 0.5 + 0.9 * 0.5), ("paper", 0.9)])

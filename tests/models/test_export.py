@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import shutil
 from dataclasses import replace
@@ -104,6 +105,15 @@ def test_deberta_v3(_pocket, tmp_path):
     model = tiny_model("deberta-v2", share_att_key=True, position_buckets=8, norm_rel_ebd="layer_norm")
     encoder = load(model, tokenizer=_pocket.tokenizer).cut(UNEVEN)
     check(encoder, export_onnx(encoder, tmp_path / "model.onnx"))
+
+
+def test_a_file_is_told_of_padding_whatever_the_tokenizer_gives(_pocket, tmp_path, texts):
+    tokenizer = copy.deepcopy(_pocket.tokenizer)
+    tokenizer.model_input_names = ["input_ids"]
+    encoder = load(tiny_model("bert"), tokenizer=tokenizer)
+    file = OnnxModel(export_onnx(encoder, tmp_path / "model.onnx"), encoder)
+    assert file.takes == ("input_ids", "attention_mask")
+    np.testing.assert_allclose(file.predict(texts).logits, encoder.predict(texts).logits, atol=1e-4)
 
 
 def test_missing_packages_are_one_line(tiny, tmp_path, monkeypatch):

@@ -7,12 +7,20 @@ import shutil
 
 import pytest
 import torch
-from transformers import BertForMaskedLM, BertForPreTraining, BertForSequenceClassification, BertModel
+from transformers import (
+    BertForMaskedLM,
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertModel,
+)
 
 from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
 from bertscope.models.load import load
 from bertscope.models.new_task_head import with_classifier
 from bertscope.models.source import POCKET, model_root, own_folder
+from families import tiny_model
 from pocket_facts import POSITIONS
 
 
@@ -74,6 +82,35 @@ def test_a_module_in_memory_needs_only_its_tokenizer(tiny):
         load(tiny.model)
     with pytest.raises(UserError, match="can't open Linear"):
         load(torch.nn.Linear(2, 2))
+
+
+def test_a_module_in_memory_that_cant_be_read_is_refused_in_one_line(tiny):
+    def refused(model, message):
+        with pytest.raises(UserError, match=message) as error:
+            load(model, tokenizer=tiny.tokenizer)
+        assert "\n" not in str(error.value)
+
+    answering = BertForQuestionAnswering(tiny.model.config)
+    answering.qa_outputs = torch.nn.Linear(tiny.hidden_size, 3)
+    refused(answering, "this BertForQuestionAnswering can't read a text")
+    tiny.model.config.return_dict = False
+    refused(tiny.model, "gives its outputs without names; set its config.return_dict to True")
+    tiny.model.config.return_dict = True
+    tiny.layers[1].half()
+    refused(tiny.model, "is in half precision")
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "nomic_bert", "gte", "jina_embeddings_v3", "rembert"])
+def test_a_model_of_one_segment_reads_pairs_whatever_its_tokenizer_says(name, pocket, tmp_path):
+    pairs = Examples(("0", "1"), ("a good film", "no"), pair=("it was", "never"))
+    model = tiny_model(name, type_vocab_size=1)
+    coded = pocket.tokenizer(list(pairs.text), list(pairs.pair), padding=True, return_tensors="pt")
+    coded["token_type_ids"].zero_()
+    with torch.no_grad():
+        wanted = model(**coded).logits
+    encoder = load(model, tokenizer=pocket.tokenizer)
+    for one in (encoder, load(encoder.save(tmp_path / "saved"), device="cpu")):
+        torch.testing.assert_close(torch.from_numpy(one.predict(pairs).logits), wanted, atol=1e-5, rtol=1e-5)
 
 
 def test_roots_are_known_by_content(folder, tmp_path):

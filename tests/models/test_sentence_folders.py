@@ -218,11 +218,31 @@ def test_a_cross_encoder_is_the_classifier_that_it_is(tmp_path):
     made.save(str(tmp_path / "model"))
     encoder = load(tmp_path / "model", device="cpu")
     assert encoder.task_head == "classifier" and encoder.sentence is None and encoder.labels == ()
+    assert ["Sigmoid of it" in note for note in encoder.opening_notes] == [True]
     wanted = made.predict([(text, "a text") for text in TEXTS], activation_fn=torch.nn.Identity())
     from bertscope.core.examples import Examples
 
     pairs = Examples(ids=tuple("abcd"), text=tuple(TEXTS), pair=("a text",) * 4)
     np.testing.assert_allclose(encoder.predict(pairs).logits[:, 0], wanted, atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "outputs", "said"),
+    [
+        ({"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Sigmoid"}}, 1, "Sigmoid"),
+        ({"sbert_ce_default_activation_function": "torch.nn.modules.activation.Tanh"}, 1, "Tanh"),
+        ({"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"}, 1, ""),
+        ({"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Sigmoid"}}, 3, ""),
+        ({"sentence_transformers": ["x"], "sbert_ce_default_activation_function": 5}, 3, ""),
+        ({}, 1, ""),
+    ],
+)
+def test_what_a_cross_encoders_maker_puts_behind_its_output_is_said(changes, outputs, said, tmp_path):
+    folder = small_folder(tmp_path / "model", num_labels=outputs)
+    edit(folder / "config.json", **changes)
+    notes = load(folder, device="cpu").opening_notes
+    note = f"the output is read as it is: the scores that model's maker gives are the {said} of it"
+    assert notes == ((note,) if said else ())
 
 
 def listed(folder, **changes):

@@ -13,7 +13,7 @@ from bertscope.core.planning import series_in
 from bertscope.core.series import Series
 from bertscope.models.known_base import model_root
 from bertscope.models.series import as_series, series
-from small_model_folders import small_folder
+from small_model_folders import edit, small_folder
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +121,13 @@ def test_other_shapes_are_refused(run):
     shutil.rmtree(run / "checkpoint-40")
     small_folder(run / "checkpoint-40", intermediate_size=16)
     assert "intermediate_size is 12 here and 16 there" in refused(run)
+
+
+def test_what_older_files_leave_unsaid_is_no_other_shape(run):
+    edit(run / "checkpoint-40" / "config.json", position_embedding_type="absolute")
+    assert as_series(str(run)).rooted(model_root).steps == (5, 40, 100)
+    edit(run / "checkpoint-100" / "config.json", hidden_act="relu")
+    assert "hidden_act is gelu here and relu there" in refused(run)
 
 
 def test_other_tokenizers_are_refused(run):

@@ -65,6 +65,8 @@ def test_no_layer_at_all(encoder, texts, tmp_path, name):
     assert encoder.n_layers == encoder.n_heads == 0
     assert np.allclose(logits, logits[:1], atol=1e-6), "the first token knows nothing of the others"
     assert np.array_equal(load(encoder.save(tmp_path / "empty")).predict(texts).logits, logits)
+    with encoder.gates():
+        assert np.array_equal(encoder.predict(texts).logits, logits)
 
 
 @pytest.mark.parametrize("name", STAYS)

@@ -265,6 +265,12 @@ def family_of(model_type: str) -> Family:
     return FAMILIES[model_type]
 
 
+def refuse_rotated(config: Any, name: str, so_that: str) -> None:
+    """Refuse a model that rotates its values by position, as keys are (a RoFormer's option): taps don't see that."""
+    if getattr(config, "rotary_value", False):
+        raise UserError(f"{name} rotates its values by position, so that {so_that}")
+
+
 def head_size_of(config: Any) -> int:
     """How wide each head is, by a model's config."""
     return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads

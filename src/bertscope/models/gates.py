@@ -22,6 +22,7 @@ from bertscope.core.config import check_known
 from bertscope.core.errors import UserError
 from bertscope.core.units import MODES, Mode, Unit
 from bertscope.models.donors import Donors
+from bertscope.models.families import refuse_rotated
 from bertscope.models.means import Means, PlaceMeans
 from bertscope.models.taps import Tap, allowed_keys, tapped
 
@@ -54,7 +55,7 @@ class Gates(Tap):
 
     def __init__(self, encoder: Encoder, mode: Mode, reference: Reference | None) -> None:
         like = next(encoder.model.parameters())
-        layers, heads = encoder.n_layers, max(encoder.head_counts)
+        layers, heads = encoder.n_layers, encoder.n_heads
         self.heads = torch.ones(layers, heads, dtype=like.dtype, device=like.device)
         self.mlps = torch.ones(layers, dtype=like.dtype, device=like.device)
         self.layers = torch.ones(layers, dtype=like.dtype, device=like.device)
@@ -159,7 +160,7 @@ def _placed(gate: Tensor, inner: int) -> Tensor:
 def _busy(gate: Tensor, inner: int | None) -> list[bool]:
     """For each layer, whether its gates do anything: one is not 1, or somebody asks for its gradient."""
     differs = (gate != 1) if inner is None else (gate != 1).any(inner)
-    if gate.requires_grad:
+    if gate.requires_grad or not differs.numel():  # a model may have no layers at all
         return [True] * differs.shape[-1]
     return differs.reshape(-1, differs.shape[-1]).any(0).tolist()
 
@@ -174,8 +175,8 @@ def open_gates(
         kind, told_by = _NEEDED[mode]
         if not isinstance(reference, kind):
             raise UserError(f"mode {mode!r} needs a reference: {told_by}")
-    if mode == "uniform" and getattr(encoder.model.config, "rotary_value", False):
-        raise UserError(f"{encoder.name} rotates its values by position, so that their mean means nothing; use zero")
+    if mode == "uniform":
+        refuse_rotated(encoder.model.config, encoder.name, "their mean means nothing; use zero")
     gates = Gates(encoder, mode, reference)
     for unit in Unit.parse_all(off):
         gates.switch_off(unit.check(encoder.head_counts, encoder.neuron_counts))

@@ -13,6 +13,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from bertscope.core.errors import UserError
 from bertscope.models.config_check import CONFIG_AGAIN
 from bertscope.models.encoder import Encoder
+from bertscope.models.evaluating import evaluating
 from bertscope.models.families import Family
 from bertscope.models.library_failures import library_failures
 from bertscope.models.quiet import quiet_library
@@ -59,12 +60,15 @@ def refuse_larger(
                         "together; copy the model again")  # fmt: skip
 
 
-def refuse_mute(encoder: Encoder, folder: Path) -> None:
-    """Refuse a model that opens but can't read a text: some of what a config says matters only then."""
+def refuse_mute(encoder: Encoder, which: str, remedy: str) -> None:
+    """Refuse a model that opens but can't read a text: some of what a config says matters only then. `which` tells it
+    from others, `remedy` says what to do."""
     tokenizer, longest = encoder.tokenizer, encoder.max_length
     if longest <= (around := tokenizer.num_special_tokens_to_add()):
-        raise UserError(f"the model in {folder} reads at most {longest} tokens, {around} of them not the text's; "
-                        "copy its config.json and its tokenizer again")  # fmt: skip
-    with library_failures(f"the model in {folder} can't read a text", "copy it again"), torch.inference_mode():
+        raise UserError(f"{which} reads at most {longest} tokens, {around} of them not the text's; "
+                        "correct max_position_embeddings in its config, or its tokenizer")  # fmt: skip
+    with library_failures(f"{which} can't read a text", remedy), evaluating([encoder]), torch.inference_mode():
         coded = tokenizer(["A text."], truncation=True, max_length=longest, return_tensors="pt")
-        encoder.model(**encoder.shaped(dict(coded.to(encoder.device))))
+        said = encoder.model(**encoder.shaped(dict(coded.to(encoder.device))))
+    if isinstance(said, tuple):
+        raise UserError(f"{which} gives its outputs without names; set its config.return_dict to True")

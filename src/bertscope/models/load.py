@@ -24,6 +24,7 @@ from bertscope.models.merge_adapter import merge
 from bertscope.models.open_tokenizer import fitted, tokenizer_in, usable_tokenizer
 from bertscope.models.parser import add_parser, parser_of
 from bertscope.models.quiet import quiet_library
+from bertscope.models.sentence_layout import activation_notes
 from bertscope.models.sentence_modules import NAME as SENTENCE_MODULES
 from bertscope.models.sentence_modules import read_modules
 from bertscope.models.sound_weights import Fit, refuse_unsound
@@ -179,7 +180,7 @@ def _from_folder(
     which = f"the tokenizer in {folder}" if own else "the tokenizer that was given"
     tokenizer = fitted(tokenizer, model, which)
     encoder = Encoder(model, tokenizer, display_name(name, config), family, has, opening_notes=notes)
-    refuse_mute(encoder, folder)
+    refuse_mute(encoder, f"the model in {folder}", "copy it again")
     encoder.tokenizer.model_max_length = encoder.max_length
     if own:  # with another tokenizer it isn't what its folder holds
         where = str(own_folder(name) or name)
@@ -202,7 +203,7 @@ def _what_it_is(
         alone = f"its config.json names {named}, its weights are the encoder's alone"
         notes += (f"{name} is opened as an encoder with nothing on top: {alone}",)
         return transformers.AutoModel, "none", notes
-    return opener, has, notes
+    return opener, has, (*notes, *(activation_notes(parts.folder, config) if has == "classifier" else ()))
 
 
 def _open(opener: Any, folder: Path, config: Any, family: Family, weights: list[Path]) -> tuple[Any, Fit]:
@@ -242,26 +243,24 @@ def _shape(config: Any) -> dict[str, Any] | None:
 def _from_memory(model: Any, task_head: str, device: str, tokenizer: Any) -> Encoder:
     family = family_of(model.config.model_type)
     _, has = _opener(Path(type(model).__name__), [type(model).__name__], family)
-    has = "parser" if has == "none" and hasattr(model, PARSER) else has
+    has, which = "parser" if has == "none" and hasattr(model, PARSER) else has, f"this {type(model).__name__}"
     if task_head not in ("auto", has):
-        raise UserError(
-            f"this {type(model).__name__} has no {task_head} on top (it is: {has}); load it with task_head='auto'"
-        )
-    if model.dtype in (torch.float16, torch.bfloat16):
-        raise UserError(
-            f"this {type(model).__name__} is in half precision; load it as float32, or give model.float()"
-        )
-    refuse_other_positions(vars(model.config), family, f"this {type(model).__name__}")
-    refuse_unsound(model, f"this {type(model).__name__}")
+        raise UserError(f"{which} has no {task_head} on top (it is: {has}); load it with task_head='auto'")
+    if {weights.dtype for weights in model.parameters()} & {torch.float16, torch.bfloat16}:
+        raise UserError(f"{which} is in half precision; load it as float32, or give model.float()")
+    refuse_other_positions(vars(model.config), family, which)
+    refuse_unsound(model, which)
     if tokenizer is None:
         where = model.config._name_or_path
         if not where:
-            raise UserError(f"this {type(model).__name__} doesn't say where its tokenizer is; give tokenizer=...")
+            raise UserError(f"{which} doesn't say where its tokenizer is; give tokenizer=...")
         tokenizer = tokenizer_in(locate(where, weights=False))
     tokenizer = fitted(tokenizer, model, "its tokenizer")
     if device != "auto":
         model.to(_device(device))
-    return Encoder(model, tokenizer, type(model).__name__, family, has)
+    encoder = Encoder(model, tokenizer, type(model).__name__, family, has)
+    refuse_mute(encoder, which, "open it with load(FOLDER), or set its config to what it was made with")
+    return encoder
 
 
 def _opener(folder: Path, architectures: list[str], family: Family) -> tuple[Any, TaskHead]:

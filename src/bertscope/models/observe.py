@@ -16,6 +16,7 @@ from bertscope.core.examples import Examples
 from bertscope.core.memory_mapped import memory_mapped
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, batches, tokenise
+from bertscope.models.families import refuse_rotated
 from bertscope.models.finite_pass import measuring
 from bertscope.models.one_place import refuse_apart
 from bertscope.models.taps import Tap, allowed_keys, tapped
@@ -122,10 +123,8 @@ def observe_layers(
     long: Literal["truncated", "left_out"] = "truncated",
     label: str = "reading",
 ) -> Passed:
-    """The same for what layers show, each shown as soon as the last encoder has passed it, and then let go.
-
-    Of one encoder no more than a layer's maps are there at a time, and they are read while they are in the cache.
-    """
+    """The same for what layers show, each shown as soon as the last encoder has passed it, and then let go. Of one
+    encoder no more than a layer's maps are there at a time, and they are read while they are in the cache."""
     read = reads_layers(encoders, examples, observer)
     return _stream(encoders, examples, read, observer.needs, tokens, window, long, label)
 
@@ -281,6 +280,8 @@ def _check(encoders: Sequence[Encoder], examples: Examples, needs: frozenset[str
     if unknown := needs - known:
         raise ValueError(f"an observer needs {sorted(unknown)}; there is {sorted(known)}")
     refuse_apart(encoders)
+    for one in encoders if "norms" in needs else ():
+        refuse_rotated(one.model.config, one.name, "how long they are can't be told; leave out --weighted")
     first, *others = encoders
     for other in others:
         if other.tokenizer.get_vocab() != first.tokenizer.get_vocab() or not _split_alike(first, other, examples):

@@ -87,13 +87,18 @@ def tokenizer_digest(tokenizer: Any, longest: int) -> str:
 
 
 def fitted(tokenizer: Any, model: Any, which: str) -> Any:
-    """The tokenizer, giving only what this model takes: a DistilBERT has no segments, whatever its tokenizer says.
-    One that gives what the model can't take is refused; `which` tells it from others."""
-    taken = inspect.signature(model.forward).parameters
+    """The tokenizer, giving only what this model takes: a DistilBERT has no segments, whatever its tokenizer says,
+    and a RoBERTa often a single one, which it takes for granted. What tells padding from text is always given. One
+    that gives what the model can't take is refused; `which` tells it from others."""
+    taken = set(inspect.signature(model.forward).parameters)
+    if getattr(model.config, "type_vocab_size", None) == 1:
+        taken.discard("token_type_ids")
     given = tokenizer.model_input_names
     names = [name for name in given if name in taken] if isinstance(given, list | tuple) else []
     if "input_ids" not in names:
         raise UserError(f"{which} gives no input_ids; take 'model_input_names' out of its tokenizer_config.json")
+    if "attention_mask" not in names:  # padded rows mean nothing without it
+        names.append("attention_mask")
     if names != list(given):
         tokenizer = copy.deepcopy(tokenizer)
         tokenizer.model_input_names = names

@@ -180,6 +180,18 @@ def _prompt(folder: Path) -> list[str]:
     return [f"texts are read without the model's default prompt, {prompt!r}"] if prompt else []
 
 
+def activation_notes(folder: Path, config: Mapping[str, Any]) -> list[str]:
+    """Of a cross-encoder with one output, what sentence-transformers would put behind it, that it isn't there."""
+    about = read_json(folder / ABOUT) if (folder / ABOUT).exists() else {}
+    places = [about, config.get("sentence_transformers")]  # of version 6, and of 4 and 5; before, under another name
+    said = [one["activation_fn"] for one in places if isinstance(one, dict) and one.get("activation_fn")]
+    named = str((said or [config.get("sbert_ce_default_activation_function") or ""])[0]).rpartition(".")[2]
+    outputs = len(config.get("id2label") or ()) or config.get("num_labels")
+    if outputs != 1 or named in ("", "Identity"):
+        return []
+    return [f"the output is read as it is: the scores that {folder.name}'s maker gives are the {named} of it"]
+
+
 def _without_modules(folder: Path) -> list[str]:
     """Of a folder that has lost its list of modules, or from which somebody took it, how texts are read then."""
     if not (folder / "1_Pooling").is_dir():

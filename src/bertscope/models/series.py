@@ -70,11 +70,11 @@ def as_series(given: Any) -> Series | None:
 def refuse_unlike(roots: Series) -> None:
     """Refuse checkpoints that can't be of one training: of another shape, or with other words."""
     configs = [config_of_root(root) for root in roots]
-    shapes = [{name: config[name] for name in _SHAPE if name in config} for config in configs]
-    for (one, other), (first, shape) in zip(pairwise(roots), pairwise(shapes), strict=True):
-        if differing := [name for name in _SHAPE if first.get(name) != shape.get(name)]:
-            name = differing[0]
-            raise _unlike(one, other, f"{name} is {first.get(name)} here and {shape.get(name)} there")
+    for name in _SHAPE:  # files of older versions of the library leave some out
+        said = [(root, config[name]) for root, config in zip(roots, configs, strict=True) if name in config]
+        for (one, here), (other, there) in pairwise(said):
+            if here != there:
+                raise _unlike(one, other, f"{name} is {here} here and {there} there")
     for (one, other), (first, cut) in zip(pairwise(roots), pairwise([_cut(each) for each in configs]), strict=True):
         if first != cut:
             raise _unlike(one, other, "they weren't cut alike")

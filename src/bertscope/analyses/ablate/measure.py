@@ -12,6 +12,7 @@ import pandas as pd
 from bertscope.analyses.ablate.question import DRAWS_OF_PARTS, FLIPS, FLIPS_OF_A_ROW, AblateConfig, named_sets
 from bertscope.analyses.ablate.result import LEVEL, ablate_result
 from bertscope.core import null_panel
+from bertscope.core.errors import UserError
 from bertscope.core.intervals import interval, share_interval
 from bertscope.core.predictions import Judged
 from bertscope.core.reliability import ENOUGH, Reliability, split_half, split_half_of_means
@@ -47,6 +48,9 @@ def measure(model: Encoder, task: Task, config: AblateConfig) -> Result:
     off = [Off.part(unit) for kind in dict.fromkeys(config.units) for unit in every(kind, model.head_counts)]
     for name, units in named_sets(config.sets).items():
         off.append(Off("set", name, [unit.check(model.head_counts, model.neuron_counts) for unit in units]))
+    if not off:
+        others = "heads left; ask about something else with --units"
+        raise UserError(f"{model.name} has no {others if model.n_layers else 'layers; give a model that has some'}")
     reference = _reference(model, task, off, config)
     switched = _without(model, task, off, config, reference)
     reliability = _reliability(task, switched, [one.kind for one in off])
