@@ -91,6 +91,13 @@ def test_a_hash_is_a_word_where_its_line_has_a_tag(tmp_path: Path) -> None:
     assert found.words == (("Cost", "#", "5"), ("Hi",))
 
 
+@pytest.mark.parametrize("head", ["", "# sent_id = one\n", "-DOCSTART- O\n\n", "# a tweet\n\n"])
+@pytest.mark.parametrize("space", ["\t", " "])
+def test_a_file_may_begin_with_a_hashtag(tmp_path: Path, head: str, space: str) -> None:
+    lines = f"{head}#rome O\n\n# O\nAnna B-PER\n".replace(" O", f"{space}O").replace(" B", f"{space}B")
+    assert read_tagged(saved(tmp_path, "a.conll", lines)).words == (("#rome",), ("#", "Anna"))
+
+
 def test_spans_of_conll_u_numbers_are_no_words(tmp_path: Path) -> None:
     content = "1-2\tdon't\t_\tO\n1\tdo\tx\tO\n2\tn't\tx\tO\n2.1\tgo\tx\tO\n3\tAnna\tx\tB-PER\n\n1\tHi\tx\tO\n"
     assert read_tagged(saved(tmp_path, "a.iob2", content)).words == (("do", "n't", "Anna"), ("Hi",))
