@@ -111,9 +111,14 @@ def shown(value: str) -> str:
     return repr(value if len(value) <= 40 else value[:37] + "...")
 
 
+def is_missing(cell: Any) -> bool:
+    """Whether nothing is in a cell: NaN is what programs have for nothing among numbers."""
+    return cell is None or (isinstance(cell, float) and cell != cell)
+
+
 def _plain(cell: Any) -> str | None:
     """A value of a typed file as text."""
-    if cell is None:
+    if is_missing(cell):
         return ""
     if isinstance(cell, bool):
         return str(cell).lower()
