@@ -83,14 +83,8 @@ class CandidateColumns:
                 label.append(place)
                 continue
             usable[row] = False
-        kept = sheet.keep(usable)
-        return Examples(
-            kept.table.ids(kept.rows.tolist()),
-            kept.text,
-            label=np.array(label, dtype=np.int64),
-            choices=tuple(choices),
-            columns=kept.columns(),
-        )
+        found_label = np.array(label, dtype=np.int64)
+        return replace(sheet.keep(usable).examples(found_label), pair=None, choices=tuple(choices))
 
     def counted(self, sheets: Iterable[Sheet]) -> tuple[CandidateColumns, tuple[str, ...]]:
         """The same, with what places are counted from, and what to say about it. Where no label is 0, and one is the
