@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bertscope.core.errors import UserError
 from bertscope.data.row_columns import counts_rows
-from bertscope.data.table import Table, other_separator
+from bertscope.data.table import Table, other_separator, refuse_two
 
 _PAIRS = (
     ("text", "text_pair"),
@@ -94,7 +94,10 @@ def text_columns(
         pair = lower[couple[1]] if couple else pair
     if text is None:
         raise UserError(f"{path}: no column looks like the text; name one with --text (of {', '.join(header)})")
-    return {role: name for role, name in (("text", text), ("pair", pair), ("id", id)) if name is not None}
+    found = {role: name for role, name in (("text", text), ("pair", pair), ("id", id)) if name is not None}
+    for name in found.values():
+        refuse_two(path, header, name)
+    return found
 
 
 def has_labels(table: Table, *texts: str | None) -> bool:
