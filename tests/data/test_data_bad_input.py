@@ -111,7 +111,7 @@ def test_parquet_with_a_column_twice(put, columns):
     sink = pa.BufferOutputStream()
     arrays = [pa.array([row[name] for row in GOOD]) for name in columns]
     parquet.write_table(pa.Table.from_arrays(arrays, names=columns), sink)
-    with pytest.raises(UserError, match="two columns are named '(text|label)'; rename one"):
+    with pytest.raises(UserError, match=r"two columns are named '(text|label)'; rename one"):
         read_examples(put("r.parquet", sink.getvalue().to_pybytes()))
 
 

@@ -73,6 +73,8 @@ def find_columns(
         label = guessed["label"] = _guess(table, free, _LABELS, "label", numbers) if labelled else ""
     given = (("text", text), ("text_pair", pair), ("label", label), ("id", id))
     roles = [(role, name) for role, name in given if name]
+    for _, name in roles:
+        refuse_two(table.path, table.header, name)
     for (one, name), (other, same) in combinations(roles, 2):
         if name == same:
             raise UserError(f"{table.path}: {one} and {other} are both {name!r}; name two columns of {table.columns}")
