@@ -108,6 +108,7 @@ def test_only_one_label(refused):
 def test_too_many_classes(refused):
     content = "text,label\n" + "".join(f"a {i},name {i}\n" for i in range(30))
     assert "column 'label' has 30 different values ('name 0', ...), too many for classes" in refused(content)
+    assert "30 different values ('1_0', ...), too many" in refused(content.replace("name ", "1_")), "no number 10"
 
 
 def test_label_that_no_training_row_has(refused):
