@@ -74,8 +74,6 @@ class Pruning:
         self._size = len(self._units)
         if config.method == "m":
             self._size = sum(parameter.numel() for parameter in prunable(encoder).values())
-        if not self._size:
-            raise UserError(f"{encoder.name} has nothing left to prune; give a model with heads or MLPs in its layers")
         self._given = None if ranking is None else self._stored(ranking)
         # With the format: the rows of a run that an older version began say other words.
         order = self._given.digest if self._given else config.order
