@@ -54,6 +54,13 @@ def test_folder_with_two_train_files(refused, tmp_path):
     assert "has both train.csv and train.tsv; remove one" in refused(GOOD, "toy/train.tsv")
 
 
+def test_folder_with_two_validation_files(refused, tmp_path):
+    for name in ("train.csv", "dev.csv"):
+        (tmp_path / "toy").mkdir(exist_ok=True)
+        (tmp_path / "toy" / name).write_text(GOOD)
+    assert "has both dev.csv and validation.csv; remove one" in refused(GOOD, "toy/validation.csv")
+
+
 def test_unknown_extension(refused):
     assert "give a .csv or .tsv file" in refused(GOOD, "r.xml")
     assert "is not SQuAD's JSON" in (said := refused(GOOD, "r.json")) and "give rows as .jsonl, .csv" in said
