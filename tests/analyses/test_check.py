@@ -115,6 +115,18 @@ def test_every_kind_of_output_is_checked(kind, _pocket):
     assert consequences(result)[0].theme == "works"
 
 
+@pytest.mark.parametrize("kind", ["tokens", "trees"])
+def test_the_longest_sentence_may_be_one_that_training_has_too(kind, _pocket):
+    case = PLANTED[kind]
+    model, task = case.model(_pocket.tokenizer), case.task(40)
+    lengths = np.array([len(words) for words in task.test.words])
+    task = replace(task, train=task.test.take(np.flatnonzero(lengths == lengths.max())))
+    rest = task.test.take(np.flatnonzero(~seen_in_training(task)))
+    assert max(map(len, rest.words)) < lengths.max()
+    alone = task.score(model.predict(rest, task.output), rest)
+    assert check(model, task, QUICK)["score_unseen"].value == pytest.approx(alone.value)
+
+
 def test_no_test_rows_are_refused(model, planted):
     with pytest.raises(UserError, match="no test rows"):
         check(model, replace(planted, test=planted.test.take([])), QUICK)

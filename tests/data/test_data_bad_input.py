@@ -106,6 +106,15 @@ def test_parquet_that_is_none(put, content):
     assert "can't be read as Parquet" in refused(put("r.parquet", content))
 
 
+@pytest.mark.parametrize("columns", [["text", "label", "label"], ["text", "text", "label"], ["text", "text"]])
+def test_parquet_with_a_column_twice(put, columns):
+    sink = pa.BufferOutputStream()
+    arrays = [pa.array([row[name] for row in GOOD]) for name in columns]
+    parquet.write_table(pa.Table.from_arrays(arrays, names=columns), sink)
+    with pytest.raises(UserError, match=r"two columns are named '(text|label)'; rename one"):
+        read_examples(put("r.parquet", sink.getvalue().to_pybytes()))
+
+
 def test_parquet_without_rows(put):
     assert "r.parquet has no rows" in refused(put("r.parquet", parquet_bytes([])))
 

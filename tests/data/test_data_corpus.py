@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,24 @@ def test_what_is_written_is_read_again(tmp_path, ending):
     again = read_task(write_examples(task.test, tmp_path / f"e.{ending}", task.labels))
     found = labels_by_texts(again.labels, again.train, again.validation, again.test)
     assert found == labels_by_texts(task.labels, task.test)
+
+
+def test_csv_holds_whatever_a_text_has(tmp_path):
+    odd = ("a\rb", "a\r\nb", "a\nb", 'say "so", then', "tab\there", "\x0b", "\x00nul", "\u2028")
+    texts = tuple(f"{one} {row}" for row, one in enumerate(odd * 3))
+    written = Examples(tuple(map(str, range(24))), texts, label=np.arange(24) % 2)
+    task = read_task(write_examples(written, tmp_path / "odd.csv", ("no", "yes")), id="id")
+    found = labels_by_texts(task.labels, task.train, task.validation, task.test)
+    assert found == labels_by_texts(("no", "yes"), replace(written, text=tuple(text.strip() for text in texts)))
+
+
+def test_labels_that_hold_the_sign_between_labels_cant_stand_in_a_cell(tmp_path):
+    written = Examples(tuple("abc"), tuple("xyz"), label=np.eye(3, 2, dtype=np.int64))
+    with pytest.raises(
+        UserError, match=r"label 'r\|b' holds '\|', which stands between labels in \.csv and \.tsv; write \.jsonl"
+    ):
+        write_examples(written, tmp_path / "s.csv", ("r|b", "soul"))
+    assert not (tmp_path / "s.csv").exists()
 
 
 def same_annotation(one: Examples, other: Examples, *names: str) -> None:

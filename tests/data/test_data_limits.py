@@ -264,7 +264,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
         ("rows.parquet", "has over 5,000,000 rows"),
         ("many.zip", "unpacks to over"),
         ("sentences.zip", "has over 500,000 sentences"),
-        ("deep.json", "is not SQuAD's JSON"),
+        ("deep.json", "deep.json: not JSON; save it again"),
         ("line.csv", "over 10,000,000 characters on one line"),
         ("line.tsv", "over 10,000,000 characters on one line"),
         ("line.jsonl", "over 10,000,000 characters on one line"),

@@ -54,6 +54,13 @@ def test_folder_with_two_train_files(refused, tmp_path):
     assert "has both train.csv and train.tsv; remove one" in refused(GOOD, "toy/train.tsv")
 
 
+def test_folder_with_two_validation_files(refused, tmp_path):
+    for name in ("train.csv", "dev.csv"):
+        (tmp_path / "toy").mkdir(exist_ok=True)
+        (tmp_path / "toy" / name).write_text(GOOD)
+    assert "has both dev.csv and validation.csv; remove one" in refused(GOOD, "toy/validation.csv")
+
+
 def test_unknown_extension(refused):
     assert "give a .csv or .tsv file" in refused(GOOD, "r.xml")
     assert "is not SQuAD's JSON" in (said := refused(GOOD, "r.json")) and "give rows as .jsonl, .csv" in said
@@ -108,6 +115,7 @@ def test_only_one_label(refused):
 def test_too_many_classes(refused):
     content = "text,label\n" + "".join(f"a {i},name {i}\n" for i in range(30))
     assert "column 'label' has 30 different values ('name 0', ...), too many for classes" in refused(content)
+    assert "30 different values ('1_0', ...), too many" in refused(content.replace("name ", "1_")), "no number 10"
 
 
 def test_label_that_no_training_row_has(refused):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -105,13 +106,27 @@ def test_missing_cells_are_blank_and_whole_numbers_stay_whole():
     assert read_task(FRAME.astype({"label": "category"})).labels == ("0", "1")
     with pytest.raises(UserError, match=r"the DataFrame, row 3: column 'text' is blank \(1 row is\)"):
         read_task(FRAME.assign(text=FRAME["text"].where(FRAME.index != 2)))
-    with pytest.raises(UserError, match="label 'nan' stands for a missing one"):
-        read_task(
-            [
-                {**row, "label": float("nan") if row["text"].endswith(" 3") else "a b"[row["label"] * 2]}
-                for row in ROWS
-            ]
-        )
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT])
+def test_what_is_missing_in_dicts_is_blank(missing):
+    gone = [{**row, "region": "north"} for row in ROWS]
+    for column in ("text", "label", "region"):
+        gone[3] = {**ROWS[3], "region": "north", column: missing}
+        if column == "region":
+            task = read_task(gone, slice=("region",))
+            splits = (task.train, task.validation, task.test)
+            assert {value for split in splits for value in split.columns["region"]} == {"", "north"}
+        else:
+            with pytest.raises(UserError, match=rf"the list, row 4: column '{column}' is blank \(1 row is\)"):
+                read_task(gone)
+
+
+def test_nan_in_lines_of_json_is_blank(tmp_path):
+    lines = [json.dumps({**row, "text": float("nan")} if at == 3 else row) for at, row in enumerate(ROWS)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines))
+    with pytest.raises(UserError, match=r"rows\.jsonl, line 4: column 'text' is blank \(1 row is\)"):
+        read_task(tmp_path / "rows.jsonl")
 
 
 def test_texts(datasets):

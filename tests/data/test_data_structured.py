@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 
 from bertscope.core.errors import UserError
+from bertscope.core.examples import Examples
+from bertscope.data.bad_rows import BadRows
 from bertscope.data.corpus import examples_root, is_task, read_examples
+from bertscope.data.options import TaskOptions
 from bertscope.data.read import read_task, task_root
+from bertscope.data.splits import Own
+from bertscope.data.structured import make_spans
 from bertscope.data.write import write_examples
 from corpora import EWT, conllu, laid_out, with_shared
 
@@ -46,6 +52,17 @@ def test_one_file_is_split_by_text(tmp_path):
     other = read_task(tmp_path / "mine.json", seed=1)
     assert other.train.ids != task.train.ids and len(read_task(tmp_path / "mine.json", limit=3).train) == 3
     assert task_root(tmp_path / "mine.json").id == task_root(tmp_path / "mine.json").id
+
+
+def test_one_long_text_doesnt_make_all_texts_long():
+    """An array of texts of one width would have 160 MB."""
+    rows = [str(row) for row in range(200)]
+    texts = tuple("a long text" * 20_000 if row == "7" else f"text {row}" for row in rows)
+    asked = Examples(tuple(rows), ("which?",) * 200, texts, answers=(((0, 4),),) * 200)
+    tracemalloc.start()
+    task = make_spans("long", Own(asked), TaskOptions(), BadRows())
+    assert tracemalloc.get_traced_memory()[1] < 2**24 and len(task.test) == 40
+    tracemalloc.stop()
 
 
 def test_train_and_dev_of_squad_wherever_they_lie(tmp_path):

@@ -86,6 +86,17 @@ def test_constant_scores_are_chance_without_warnings(constant):
         assert (pearson.value(weights @ pearson.moments(np.full(37, constant), gold)) == 0).all()
 
 
+@pytest.mark.parametrize(("level", "spread"), [(2000, 5), (300_000, 90_000), (1.7e9, 1000)])
+def test_pearson_of_predictions_far_from_the_scores(level, spread):
+    """As a model's that has learnt nothing yet: years from 1950 on, answered by 0.1."""
+    rng = np.random.default_rng(0)
+    gold = level + spread * rng.normal(size=50)
+    said = 0.1 + 1e-4 * rng.normal(size=50)
+    expected = stats.pearsonr(said, gold)[0]
+    assert metric("pearson", 0)(said, gold) == pytest.approx(expected, abs=1e-7)
+    assert metric("pearson", 0)(np.stack([said, np.full(50, 0.1)]), gold) == pytest.approx([expected, 0], abs=1e-7)
+
+
 def test_constant_classes_are_chance_without_warnings():
     gold = np.arange(30) % 3
     weights = np.random.default_rng(0).multinomial(30, np.full(30, 1 / 30), size=200) / 30

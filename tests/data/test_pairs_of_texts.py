@@ -66,6 +66,19 @@ def test_named_columns_and_second_texts(tmp_path):
     assert guessed.clean.pair == ("c",) and guessed.corrupted.pair == ("d",)
 
 
+def test_files_of_a_folder_may_be_called_alike_but_have_second_texts_all_or_none(tmp_path):
+    (tmp_path / "more").mkdir()
+    line = '{"good": "a b", "bad": "a c"}\n'
+    for path in (tmp_path / "x.jsonl", tmp_path / "more" / "x.jsonl"):
+        path.write_text(line)
+    assert read_pairs(tmp_path).clean.ids == ("x:1", "x:1 (2)")
+    for name in ("a.jsonl", "z.jsonl"):  # before the others, and behind them
+        (tmp_path / name).write_text(line.replace("}", ', "good_pair": "d", "bad_pair": "e"}'))
+        with pytest.raises(UserError, match=f"{name} has second texts, and other files beside it have none"):
+            read_pairs(tmp_path)
+        (tmp_path / name).unlink()
+
+
 def test_words_are_exchanged_in_ordinary_texts(tmp_path):
     words = tmp_path / "words.txt"
     words.write_text("# gender\nshe/he\n\nwas/is\n", encoding="utf-8")

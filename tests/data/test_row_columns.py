@@ -60,6 +60,27 @@ def test_what_a_split_column_may_say(
     assert [note for note in task.notes if "'split'" in note] == [f"column 'split' {said}"]
 
 
+def test_a_split_column_is_for_every_kind_of_task(tmp_path: Path) -> None:
+    frame = table(split=SPLITS, name=[f"row {row}" for row in range(40)])
+    about = frame[["name", "split"]].to_dict("records")
+    rows = {
+        "masked": frame.drop(columns="label").to_dict("records"),
+        "tokens": [one | {"tokens": ["Anna", "left"], "ner_tags": ["B-PER", "O"]} for one in about],
+        "choices": [one | {"text": "why?", "choices": ["a", "b"], "label": row % 2} for row, one in enumerate(about)],
+    }
+    for kind, held in rows.items():
+        path = tmp_path / f"{kind}.jsonl"
+        path.write_text("\n".join(map(json.dumps, held)))
+        for source in (held, path):
+            task = read_task(source, kind=kind, id="name")
+            assert sizes(task) == (24, 6, 10), kind
+            assert (task.train.ids[0], task.test.ids[0]) == ("row 0", "row 30"), kind
+            assert "column 'split' says which rows are which: train 24, validation 6, test 10" in task.notes
+            if kind != "choices":
+                with pytest.raises(UserError, match="has its own columns; leave out --several"):
+                    read_task(source, kind=kind, several="|")
+
+
 def test_files_of_a_folder_and_the_users_columns_come_first(tmp_path: Path) -> None:
     for name in ("train.csv", "dev.csv", "test.csv"):
         saved(tmp_path, table(split=SPLITS), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,10 @@ def test_columns_of_many_numbers_are_cut_and_others_are_not() -> None:
     ]  # fmt: skip
     assert [name for name, _ in of_column(["3", "1", "3"])] == ["1", "3"]
     assert len(list(of_column([f"name {at}" for at in range(40)]))) == 40
+    tracemalloc.start()
+    assert len(list(of_column(["a long comment" * 20_000, *map(str, range(200))]))) == 201
+    assert tracemalloc.get_traced_memory()[1] < 2**24  # 200 MB, were all as long
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("kind", ["regression", "several", "tokens", "choices"])

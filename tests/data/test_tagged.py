@@ -85,10 +85,11 @@ def test_a_file_of_words_is_no_file_of_texts(tmp_path: Path) -> None:
 
 
 def test_a_hash_is_a_word_where_its_line_has_a_tag(tmp_path: Path) -> None:
-    found = read_tagged(
-        saved(tmp_path, "a.conll", "# global.columns = form tag\nCost O\n# O\n5 O\n\n# text = Hi\nHi O\n")
-    )
-    assert found.words == (("Cost", "#", "5"), ("Hi",))
+    path = saved(tmp_path, "a.conll", "# global.columns = form tag\nCost O\n# O\n5 O\n\n# text = Hi\nHi O\n")
+    assert read_tagged(path).words == (("Cost", "#", "5"), ("Hi",))
+    for number, head in enumerate(("", "# sent_id = one\n", "-DOCSTART- O\n\n", "# a tweet\n\n")):
+        path = saved(tmp_path, f"{number}.conll", f"{head}#rome O\n\n# O\nAnna B-PER\n")
+        assert read_tagged(path).words == (("#rome",), ("#", "Anna"))
 
 
 def test_spans_of_conll_u_numbers_are_no_words(tmp_path: Path) -> None:

@@ -95,6 +95,16 @@ def test_chains_by_hand():
     assert (one.blind_outputs(TRAIN) == right).all() and uas.chance() == pytest.approx(3 / 7)
 
 
+def test_a_first_word_that_is_the_root_is_under_no_word_before_it():
+    rows = (("go", "home"), ("see", "it"), ("stop", "now"))
+    trees = Examples(tuple("abc"), tuple(map(" ".join, rows)), words=rows, governors=((ROOT, 0),) * 3,
+                     marks={"relation": tuple(("root", other) for other in ("obl", "obj", "obj"))})  # fmt: skip
+    one = Task("toy", "trees", ("obj", "obl", "root"), trees, trees, trees, "las")
+    left = one.output.chain(trees, trees, -1)
+    assert left.tolist() == [[[ROOT, 2], [0, 0]]] * 3
+    assert (one.blind_outputs(trees) == left).all() and one.chance() == pytest.approx(5 / 6)
+
+
 def test_other_mistakes():
     with pytest.raises(UserError, match="answers to toy doesn't hold their loss"):
         task().losses(PREDICTED)
@@ -116,5 +126,7 @@ def test_a_parsers_relations_are_matched_by_name():
         TRAIN.ids, first, ("root", "xcomp"), 0
     )  # all are the root; the other, no relation of the task
     assert task().moments(alone)[:, 0].tolist() == [1, 1]
+    unread = Predictions(TRAIN.ids, np.full_like(gold, NOTHING), turned, 0)
+    assert (task().outputs(unread) == NOTHING).all(), "of words that aren't read nothing is said"
     with pytest.raises(UserError, match="the parser knows none of the relations of toy; fine-tune it on this task"):
         task().score(Predictions(TRAIN.ids, gold, ("SBJ", "OBJ"), 0))

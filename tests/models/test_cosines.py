@@ -107,6 +107,11 @@ def test_a_regressor_is_asked_for_its_scores_and_others_for_vectors(tiny, pocket
         alone.asked_of(encoder)
     with pytest.raises(UserError, match="has no pairs of texts with scores"):
         read_task("demo/sentiment", limit=10, kind="vectors")
+    with pytest.raises(
+        UserError, match=r"windows are for labels and scores; .* is asked for vectors: leave them out"
+    ):
+        replace(task, windows=2).asked_of(encoder)
+    assert replace(task, windows=2).asked_of(regressor).windows == 2
 
 
 def test_an_example_stays_whole_in_whatever_batches(encoder, task):

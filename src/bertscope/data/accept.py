@@ -150,5 +150,9 @@ def _dicts(rows: Sequence[Any], path: Path, split: str) -> Table:
 
 
 def _plain(value: Any) -> Any:
-    """numpy's single values and arrays as Python's own."""
+    """numpy's single values and arrays as Python's own, and None for pandas' NA."""
+    if type(value) is str:
+        return value
+    if is_a(value, "pandas.NAType", "pandas.NaTType"):
+        return None
     return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value

@@ -17,7 +17,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.sheet import Sheet
-from bertscope.data.table import Table, shown
+from bertscope.data.table import Table, is_missing, shown
 
 _LISTS = ("choices", "endings", "candidates", "options")
 _EACH = re.compile(r"(ending|choice|candidate|option|sol|solution)_?\d+")
@@ -83,14 +83,8 @@ class CandidateColumns:
                 label.append(place)
                 continue
             usable[row] = False
-        kept = sheet.keep(usable)
-        return Examples(
-            kept.table.ids(kept.rows.tolist()),
-            kept.text,
-            label=np.array(label, dtype=np.int64),
-            choices=tuple(choices),
-            columns=kept.columns(),
-        )
+        found_label = np.array(label, dtype=np.int64)
+        return replace(sheet.keep(usable).examples(found_label), pair=None, choices=tuple(choices))
 
     def counted(self, sheets: Iterable[Sheet]) -> tuple[CandidateColumns, tuple[str, ...]]:
         """The same, with what places are counted from, and what to say about it. Where no label is 0, and one is the
@@ -124,7 +118,7 @@ class CandidateColumns:
 
 def _texts(cells: Iterable[Any]) -> tuple[str, ...]:
     """Texts without white space around them; blank ones at the end aren't there."""
-    found = ["" if cell is None else str(cell).strip() for cell in cells]
+    found = ["" if is_missing(cell) else str(cell).strip() for cell in cells]
     while found and not found[-1]:
         found.pop()
     return tuple(found)

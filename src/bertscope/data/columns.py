@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bertscope.core.errors import UserError
 from bertscope.data.row_columns import counts_rows
-from bertscope.data.table import Table, other_separator
+from bertscope.data.table import Table, other_separator, refuse_two
 
 _PAIRS = (
     ("text", "text_pair"),
@@ -73,6 +73,8 @@ def find_columns(
         label = guessed["label"] = _guess(table, free, _LABELS, "label", numbers) if labelled else ""
     given = (("text", text), ("text_pair", pair), ("label", label), ("id", id))
     roles = [(role, name) for role, name in given if name]
+    for _, name in roles:
+        refuse_two(table.path, table.header, name)
     for (one, name), (other, same) in combinations(roles, 2):
         if name == same:
             raise UserError(f"{table.path}: {one} and {other} are both {name!r}; name two columns of {table.columns}")
@@ -94,7 +96,10 @@ def text_columns(
         pair = lower[couple[1]] if couple else pair
     if text is None:
         raise UserError(f"{path}: no column looks like the text; name one with --text (of {', '.join(header)})")
-    return {role: name for role, name in (("text", text), ("pair", pair), ("id", id)) if name is not None}
+    found = {role: name for role, name in (("text", text), ("pair", pair), ("id", id)) if name is not None}
+    for name in found.values():
+        refuse_two(path, header, name)
+    return found
 
 
 def has_labels(table: Table, *texts: str | None) -> bool:

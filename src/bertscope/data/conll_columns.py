@@ -50,7 +50,7 @@ class _Rows(NamedTuple):
 def read_columns(path: Path, bad: BadRows) -> list[TaggedWords]:
     """The sentences of a file."""
     kept = Kept[_Rows](path, few=bad.few, what="sentences")
-    form = _Form()
+    form = _Form(path)
     for block in blocks(stream(path), path):
         if rows := _rows(block, path, form, bad):
             kept.add(rows, len(block.raw))
@@ -68,9 +68,9 @@ def read_columns(path: Path, bad: BadRows) -> list[TaggedWords]:
 def looks_like_columns(path: Path) -> bool:
     """Whether a file's lines are words with tags of entities, in sentences. Whatever is wrong with it, its reader
     will say."""
-    form, parted, found = _Form(), False, list[_Rows]()
+    parted, found = False, list[_Rows]()
     try:
-        raw = islice(stream(path), _LOOKED_AT)
+        form, raw = _Form(path), islice(stream(path), _LOOKED_AT)
         for block in blocks(raw, path):
             parted |= bool(found)
             rows = _rows(block, path, form, BadRows())
@@ -83,25 +83,21 @@ def looks_like_columns(path: Path) -> bool:
 
 
 class _Form:
-    """What a file's first row shows of all of them."""
+    """What the first line of a file that is surely a word's shows of all of them."""
 
-    def __init__(self) -> None:
-        self.tabs = False
-        self.width = 0
+    def __init__(self, path: Path) -> None:
+        lines = (raw.decode(errors="replace").rstrip("\r\n") for raw in stream(path))
+        first = next((line for line in lines if line.strip() and not line.startswith(("#", _DOCUMENT))), "")
+        self.tabs = "\t" in first.strip()
+        self.width = len(self.cells(first)) if first else 0
         self.documents = False
         """Whether it says where documents begin."""
-
-    def cells(self, line: str) -> list[str]:
-        if not self.width and not line.startswith("#"):
-            self.tabs = "\t" in line.strip()
-            self.width = len(self._split(line))
-        return self._split(line)
 
     def is_comment(self, line: str, cells: list[str]) -> bool:
         """A word may be a #: its line then has as many columns as others have."""
         return line.startswith("#") and (len(cells) != self.width or cells[2:3] == ["="])
 
-    def _split(self, line: str) -> list[str]:
+    def cells(self, line: str) -> list[str]:
         return line.split("\t") if self.tabs else _SPACES.split(line.strip())
 
 

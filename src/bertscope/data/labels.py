@@ -171,7 +171,7 @@ def _numbers(values: Sequence[str]) -> np.ndarray:
 
     def number(value: str) -> float:
         try:
-            return float(value)
+            return float(value) if "_" not in value else np.nan  # Python's own 1_000, which in data is a name
         except ValueError:
             return np.nan
 

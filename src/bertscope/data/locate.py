@@ -103,6 +103,9 @@ def plain_files(path: Path) -> Own[Path]:
     """The one file, or what a folder has: train, and dev or test, or both."""
     if path.is_dir():
         train = _named(path, ("train",))
+        alike = [found.name for name in _VALIDATION_FILES if (found := _found(path, (name,)))]
+        if len(alike) > 1:
+            raise UserError(f"{path} has both {alike[0]} and {alike[1]}; remove one")
         both = [_found(path, stems) for stems in (_VALIDATION_FILES, _TEST_FILES)]
         if all(both):
             return Own(train, *both)

@@ -124,16 +124,20 @@ def _products(predicted: np.ndarray, gold: np.ndarray) -> np.ndarray:
     example by example, would take a difference of their means or scales for noise."""
     refuse_not_finite(predicted)
     y = np.asarray(gold, dtype=np.float64)
-    p = _standardised((np.asarray(predicted, dtype=np.float64) - y.mean()) / (y.std() or 1.0))
-    y = np.broadcast_to(_standardised(y - y.mean()), p.shape)
+    p = _standardised(np.asarray(predicted, dtype=np.float64), y.mean())
+    y = np.broadcast_to(_standardised(y, y.mean()), p.shape)
     return np.stack([p, y, p * p, y * y, p * y], axis=-1)
 
 
-def _standardised(values: np.ndarray) -> np.ndarray:
-    """With mean 0 and deviation 1 over the last axis; all 0 where they don't vary."""
-    variance = _variance(values.mean(-1, keepdims=True), (values**2).mean(-1, keepdims=True))
+def _standardised(values: np.ndarray, level: float) -> np.ndarray:
+    """With mean 0 and deviation 1 over the last axis; all 0 where they vary by no more than rounding would make them,
+    beside their distance from 0 or, since scores may all be large, from their usual level."""
+    size = np.minimum(*((each**2).mean(-1, keepdims=True) for each in (values, values - level)))
     centred = values - values.mean(-1, keepdims=True)
-    return np.divide(centred, np.sqrt(variance), out=np.zeros_like(centred), where=variance > 0)
+    centred = centred - centred.mean(-1, keepdims=True)  # the first mean was rounded
+    variance = (centred**2).mean(-1, keepdims=True)
+    varies = variance > _ROUNDING * size
+    return np.divide(centred, np.sqrt(variance), out=np.zeros_like(centred), where=varies)
 
 
 def _pearson(means: np.ndarray) -> np.ndarray:

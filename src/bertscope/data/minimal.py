@@ -248,7 +248,7 @@ def _few(pairs: MinimalPairs, options: PairOptions) -> MinimalPairs:
         pairs = pairs.take([at for at, name in enumerate(pairs.phenomenon) if name in options.only])
     if options.limit is None or options.limit >= len(pairs):
         return pairs
-    codes = np.unique(np.array(pairs.phenomenon), return_inverse=True)[1]
+    codes = np.unique(np.array(pairs.phenomenon, dtype=object), return_inverse=True)[1]
     return pairs.take(np.sort(mixed_order(codes, "classification", options.seed)[: options.limit]))
 
 

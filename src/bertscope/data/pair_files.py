@@ -15,6 +15,7 @@ from bertscope.data.bad_rows import BadRows
 from bertscope.data.packed_files import Collection, decoded, files_of, is_collection
 from bertscope.data.pair_options import PairOptions
 from bertscope.data.plain_files import digest_plain, explained
+from bertscope.data.sentences import told_apart
 from bertscope.data.sheet import usable
 from bertscope.data.table import Table, other_separator, shown, stem_of
 from bertscope.data.table_files import read_json_lines, read_table
@@ -76,7 +77,10 @@ def of_tables(tables: Sequence[Table], options: PairOptions, bad: BadRows, name:
     sides: tuple[list[str], ...] = ([], [], [], [])
     for table in tables:
         if several and table.header != tables[0].header:
-            columns = _columns(table, options)
+            before, columns = columns, _columns(table, options)
+            if (before.clean_pair is None) != (columns.clean_pair is None):
+                only = table.path if columns.clean_pair else tables[0].path
+                raise UserError(f"{only} has second texts, and other files beside it have none; give them apart")
         own = BadRows(skip=bad.skip, expected=(_SAME,) if set(table.header) >= _BLIMP else (), few=bad.few)
         rows, cells, about = _pairs(table, columns, own)
         bad.counts += own.counts
@@ -88,7 +92,8 @@ def of_tables(tables: Sequence[Table], options: PairOptions, bad: BadRows, name:
     if not ids:
         raise UserError(f"{tables[0].path} has no pair that can be used; mend it or give another")
     seconds = [tuple(side) if columns.clean_pair else None for side in sides[2:]]
-    clean, corrupted = (Examples(tuple(ids), tuple(sides[at]), seconds[at]) for at in (0, 1))
+    named = told_apart(ids)  # files of several folders may be called alike
+    clean, corrupted = (Examples(named, tuple(sides[at]), seconds[at]) for at in (0, 1))
     return clean, corrupted, tuple(phenomena), (*bad.notes(), *_guessed(columns, options))
 
 

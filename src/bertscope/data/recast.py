@@ -24,6 +24,7 @@ from bertscope.data.held import HeldRows, HeldTask, HeldTexts, HubRows
 from bertscope.data.locate import plain_files
 from bertscope.data.metrics import METRICS
 from bertscope.data.options import TaskOptions
+from bertscope.data.row_columns import by_split
 from bertscope.data.sheet import clean
 from bertscope.data.source_kinds import Corpus, Demo, Source, Tables, TaskSource
 from bertscope.data.splits import Own, make_splits
@@ -115,9 +116,14 @@ class PairVectors(_Recast):
 
 def _of_tables(own: Own[Table], options: TaskOptions, bad: BadRows) -> tuple[Own[Examples], tuple[str, ...]]:
     """The texts of tables, whatever else they hold."""
-    columns = find_columns(own.train, options.text, options.text_pair, None, labelled=False)
+    options.refuse(str(own.train.path), "several", "choices")
+    columns = find_columns(own.train, options.text, options.text_pair, None, id=options.id, labelled=False)
     columns = replace(columns, further=options.slice)
-    return own.each(lambda table: clean(table, columns, bad).examples()), (columns.note,) if columns.note else ()
+    notes: tuple[str, ...] = (columns.note,) if columns.note else ()
+    if len(own.there) == 1:
+        parts, told = by_split(own.train, (columns.text, columns.pair, columns.id))
+        own, notes = parts.each(lambda tables: tables[0]), told + notes
+    return own.each(lambda table: clean(table, columns, bad).examples()), notes
 
 
 def _with_words(name: str, examples: Examples, bad: BadRows) -> Examples:

@@ -44,7 +44,7 @@ def _divides(parts: dict[str, list[int]]) -> bool:
 
 def counts_rows(table: Table, column: str) -> bool:
     """Whether a column repeats the row number, from 0 or from 1."""
-    if len(table) < _LEAST_NUMBERED:
+    if len(table) < _LEAST_NUMBERED or table.header.count(column) > 1:  # of two, whoever reads one says so
         return False
     cells = table.cells(column)
     first = str(cells[0]).strip()

@@ -123,7 +123,7 @@ def quarters(values: np.ndarray, unit: str = "") -> Iterator[tuple[str, np.ndarr
 def of_column(column: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
     """The slices of a column of the user's: one for each value, or quarters of numbers where there are many. Blank
     ones are a slice of their own."""
-    values, place = np.unique(np.array(column, dtype=object).astype(str), return_inverse=True)
+    values, place = np.unique(np.array(column, dtype=object), return_inverse=True)
     numbers = _numbers(column)
     if len(values) > _MOST_VALUES and numbers is not None:
         yield from quarters(numbers)

@@ -99,7 +99,7 @@ def to_examples(sentences: Sequence[Sentence]) -> Examples:
     linked = any(sentence.links is not None for sentence in sentences)
     answered = any(sentence.answers is not None for sentence in sentences)
     return Examples(
-        ids=_told_apart([sentence.id for sentence in sentences]),
+        ids=told_apart([sentence.id for sentence in sentences]),
         text=tuple(sentence.text for sentence in sentences),
         pair=tuple(sentence.pair or "" for sentence in sentences) if paired else None,
         words=tuple(sentence.words for sentence in sentences),
@@ -111,7 +111,7 @@ def to_examples(sentences: Sequence[Sentence]) -> Examples:
     )
 
 
-def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
+def told_apart(names: Sequence[str]) -> tuple[str, ...]:
     """The names, of which repeated ones go on as `name (2)`, `name (3)` ..., past any that are taken."""
     given, times = set(names), Counter[str]()
 

@@ -113,7 +113,7 @@ def _problems(
         cure = f"remove such rows or name another column with {flag}"
         message = f"{table.place(blank[0])}: column {name!r} is blank ({count}); {cure}"
         found.append((blank, BLANK_TEXT if role == "text" else f"blank {role}", message))
-    if role == "id" and (again := _repeated(column)):
+    if role == "id" and (again := repeated(column)):
         before = f"{table.unit} {table.lines[column.index(column[again[0]])]} has it too"
         which = f"id {shown(column[again[0]] or '')}, but {before}"
         message = f"{table.place(again[0])}: {which}; give each row its own, or name another column with {flag}"
@@ -130,7 +130,7 @@ def _problems(
     return found
 
 
-def _repeated(column: list[str | None]) -> list[int]:
+def repeated(column: Sequence[str | None]) -> list[int]:
     """The rows whose value another row before them has."""
     first: dict[str | None, int] = {}
     return [row for row, cell in enumerate(column) if cell and first.setdefault(cell, row) != row]

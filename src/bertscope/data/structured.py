@@ -101,7 +101,7 @@ def make_spans(
 ) -> Task:
     """A task of questions. All questions about one text go to the same split, where train is split."""
     own = own.each(lambda examples: _answerable(name, examples, bad))
-    groups = np.unique(np.array(own.train.pair), return_inverse=True)[1]
+    groups = np.unique(np.array(own.train.pair, dtype=object), return_inverse=True)[1]
     splits = make_splits(own, groups, _shuffled(groups, options), name, name)
     return Task(name, "spans", (), *splits, METRICS["spans"][0], (*notes, *bad.notes()))
 

@@ -54,8 +54,7 @@ class Table:
             cure = f"did you mean {close[0]!r}?" if close else f"name one with {flag}"
             cure = other_separator(self.header) or cure
             raise UserError(f"{self.path} has no column {name!r}, only {self.columns}; {cure}")
-        if self.header.count(name) > 1:
-            raise UserError(f"{self.path}: two columns are named {name!r}; rename one")
+        refuse_two(self.path, self.header, name)
         return [cell.strip() if isinstance(cell, str) else _plain(cell) for cell in self.cells(name)]
 
     def place(self, row: int) -> str:
@@ -80,6 +79,12 @@ class Table:
         """The header for a message: a file that isn't a table may have anything there, and a lot of it."""
         names = ", ".join(name if name.isprintable() else repr(name) for name in self.header)
         return names if len(names) <= 200 else names[:197] + "..."
+
+
+def refuse_two(path: Path, header: Sequence[str], name: str) -> None:
+    """Refuse a column that is there twice."""
+    if header.count(name) > 1:
+        raise UserError(f"{path}: two columns are named {name!r}; rename one")
 
 
 def unpacked_suffix(path: Path) -> str:
@@ -111,9 +116,14 @@ def shown(value: str) -> str:
     return repr(value if len(value) <= 40 else value[:37] + "...")
 
 
+def is_missing(cell: Any) -> bool:
+    """Whether nothing is in a cell: NaN is what programs have for nothing among numbers."""
+    return cell is None or (isinstance(cell, float) and cell != cell)
+
+
 def _plain(cell: Any) -> str | None:
     """A value of a typed file as text."""
-    if cell is None:
+    if is_missing(cell):
         return ""
     if isinstance(cell, bool):
         return str(cell).lower()

@@ -26,7 +26,7 @@ from bertscope.data.options import TaskOptions
 from bertscope.data.outputs.tags import TAG, usual_metric
 from bertscope.data.packed_files import is_collection
 from bertscope.data.sentences import Sentence, to_examples
-from bertscope.data.sheet import is_unicode
+from bertscope.data.sheet import is_unicode, repeated
 from bertscope.data.splits import Splits
 from bertscope.data.structured import TAGGED, TEST, VALIDATION, files_of_roles
 from bertscope.data.table import Table, shown, unpacked_suffix
@@ -200,8 +200,8 @@ def _ids(table: Table, options: TaskOptions) -> Sequence[str]:
     found = [
         cell or one for cell, one in zip(table.column(column, "--id"), table.ids(range(len(table))), strict=True)
     ]
-    if options.id and len(set(found)) < len(found):
-        again = next(row for row, id in enumerate(found) if found.index(id) < row)
+    if options.id and (repeats := repeated(found)):
+        again = repeats[0]
         which = f"id {shown(found[again])} is another row's too"
         raise UserError(f"{table.place(again)}: {which}; give each row its own, or leave out --id")
     return found

@@ -20,10 +20,12 @@ from bertscope.data.accept import Rows
 from bertscope.data.bad_rows import BadRows
 from bertscope.data.packed_files import files_of
 from bertscope.data.plain_files import digest_plain
+from bertscope.data.row_columns import by_split
 from bertscope.data.source_kinds import TaskSource
 from bertscope.data.splits import Own, Splits, make_splits
 from bertscope.data.structured import SAYS_ITSELF, structured_files
-from bertscope.data.table import unpacked_suffix
+from bertscope.data.table import Table, unpacked_suffix
+from bertscope.data.table_files import read_table
 from bertscope.data.tagged import TABLES, make_tokens, read_tagged
 from bertscope.data.task import Task
 
@@ -43,7 +45,7 @@ class Tagged(TaskSource):
     @cached_property
     def _splits(self) -> tuple[Splits, tuple[str, ...]]:
         """Train, validation and test, and what must be said of how they were made."""
-        self.options.refuse(self._called, "text_pair")
+        self.options.refuse(self._called, "text_pair", "several", "choices")
         bad = self._bad_rows()
         own, notes = self._own(bad)
         groups = np.arange(len(own.train))
@@ -52,6 +54,12 @@ class Tagged(TaskSource):
         told = dict.fromkeys(note for one in own.there for note in one.notes)
         train, validation, test = (replace(one, notes=()) for one in splits)
         return (train, validation, test), (*notes, *bad.notes(), *told)
+
+    def _of_table(self, table: Table, bad: BadRows) -> tuple[Own[Examples], tuple[str, ...]]:
+        """What one table has of each split, where a column says it."""
+        options = self.options
+        own, notes = by_split(table, (options.text, options.label, options.id))
+        return own.each(lambda tables: read_tagged(tables[0], options, bad)), notes
 
     @property
     @abstractmethod
@@ -80,6 +88,8 @@ class TaggedFiles(Tagged):
             notes += [f"validation is {files.validation.name}, test is {files.test.name}"]
         elif files.test:
             notes += [f"test is {files.test.name}, and {files.train.name} gives train and validation"]
+        if len(files.there) == 1 and unpacked_suffix(files.train) in TABLES:
+            return self._of_table(read_table(files.train, bad), bad)
         return files.each(lambda file: read_tagged(file, self.options, bad)), tuple(notes)
 
     def _root(self, kind: Literal["task", "examples"]) -> Root:
@@ -101,6 +111,8 @@ class TaggedRows(Tagged):
         return str(self.name)
 
     def _own(self, bad: BadRows) -> tuple[Own[Examples], tuple[str, ...]]:
+        if len(self.parts) == 1:
+            return self._of_table(self.parts["train"].table, bad)
         found = {split: read_tagged(rows.table, self.options, bad) for split, rows in self.parts.items()}
         train, validation, test = (found.get(split) for split in ("train", "validation", "test"))
         assert train is not None

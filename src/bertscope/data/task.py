@@ -110,6 +110,8 @@ class Task:
         if self.kind == "vectors":
             return self
         assert isinstance(self.output, OneScore)
+        if self.windows:
+            raise UserError(f"windows are for labels and scores; {self.name} is asked for vectors: leave them out")
         train, validation, test = (as_cosines(self.output, self.train, getattr(self, split)) for split in SPLITS)
         note = f"{f'{why}: ' if why else ''}pairs are scored by the cosine of their texts' vectors"
         return Task(self.name, "vectors", (), train, validation, test, self.metric, (*self.notes, note))

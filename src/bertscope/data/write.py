@@ -15,6 +15,7 @@ import numpy as np
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import check_writable, refuse_existing, write_text
+from bertscope.data.table import shown
 from bertscope.data.treebank import write_conllu
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".conllu")
@@ -87,6 +88,10 @@ def _delimited(examples: Examples, labels: Sequence[str], *, tabs: bool) -> str:
     if examples.pair is not None:
         columns["text_pair"] = examples.pair
     if examples.label is not None:
+        if examples.label.ndim > 1 and (name := next((name for name in labels if SIGN in name), None)):
+            raise UserError(
+                f"label {shown(name)} holds {SIGN!r}, which stands between labels in .csv and .tsv; write .jsonl"
+            )
         found = (label_of(examples, row, labels) for row in range(len(examples)))
         columns["label"] = [SIGN.join(one) if isinstance(one, list) else one for one in found]
     if examples.choices is not None:  # a row that has fewer is blank there
@@ -102,7 +107,9 @@ def _delimited(examples: Examples, labels: Sequence[str], *, tabs: bool) -> str:
         )
         out.write("\n".join(["\t".join(columns), *rows, ""]))
     else:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+        plain = csv.writer(out, lineterminator="\n")
+        quoted = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        plain.writerow(columns)
+        for row in zip(*columns.values(), strict=True):  # a bare \r ends a line, too, and isn't quoted by itself
+            (quoted if any("\r" in str(cell) for cell in row) else plain).writerow(row)
     return out.getvalue()

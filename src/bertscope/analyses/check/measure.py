@@ -12,10 +12,12 @@ from bertscope.analyses.check.result import Compared, check_result
 from bertscope.core.errors import UserError
 from bertscope.core.estimate import Estimate
 from bertscope.core.examples import Examples
+from bertscope.core.predictions import Predictions
 from bertscope.core.result import Result
 from bertscope.core.statistics import paired_effects
 from bertscope.data.baselines import baselines
 from bertscope.data.repeats import seen_in_training
+from bertscope.data.scored import Scores
 from bertscope.data.task import Task
 from bertscope.models.batches import tokenise
 from bertscope.models.encoder import Encoder
@@ -44,9 +46,16 @@ def measure(model: Encoder, task: Task, config: CheckConfig) -> Result:
     }
     seen, unseen = seen_in_training(task), None
     if seen.any() and not seen.all():
-        rest = np.flatnonzero(~seen)
-        unseen = task.score_answers(task.outputs_to_predictions(read.predictions)[rest], task.test.take(rest))
+        unseen = _score_of(task, read.predictions, np.flatnonzero(~seen))
     return check_result(model, task, read, compared, seen, unseen, pieces_of(model, task.test), took)
+
+
+def _score_of(task: Task, predicted: Predictions, rows: np.ndarray) -> Scores:
+    """The score on some of the test rows."""
+    some, answers = task.test.take(rows), task.outputs_to_predictions(predicted)[rows]
+    if answers.ndim > 1:  # the longest sentence may not be among them: then all need less room
+        answers = answers[:, : task.output.width(some)[0]]
+    return task.score_answers(answers, some)
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,8 @@ class Trees:
             if not place.keys() & set(names):
                 raise UserError(f"the parser knows none of the relations of {self.task}; fine-tune it on this task")
             table = np.array([*(place.get(label, NOTHING) for label in names), NOTHING])
-            outputs = np.stack([outputs[..., 0], table[outputs[..., 1]]], axis=-1)
+            theirs = np.where(outputs[..., 1] < 0, len(names), outputs[..., 1])
+            outputs = np.stack([outputs[..., 0], table[theirs]], axis=-1)
         return outputs, []
 
     def refuse_other_width(self, outputs: np.ndarray) -> None:
@@ -135,7 +136,8 @@ class Trees:
         place = np.arange(lengths.max(initial=0))
         inside, at_end = place < lengths[:, None], place == (lengths[:, None] - 1 if step > 0 else 0)
         gold = self.gold(train)
-        chained = gold[..., 0] == np.arange(gold.shape[1]) + step
+        # A first word that is the root would be one under what is before it.
+        chained = (gold[..., 0] == np.arange(gold.shape[1]) + step) & (gold[..., 0] >= 0)
         below, root = (np.bincount(gold[where, 1], minlength=1).argmax() for where in (chained, gold[..., 0] == ROOT))
         outputs = np.stack([np.where(at_end, ROOT, place + step), np.where(at_end, root, below)], axis=-1)
         return np.where(inside[..., None], outputs, NOTHING)
