@@ -107,6 +107,15 @@ def test_what_is_too_long_is_cut_and_said(tiny):
     assert not bertscope.attention(tiny, "good").notes
 
 
+def test_pieces_that_the_model_does_not_know_are_told(pocket):
+    assert bertscope.attention(pocket, "東京 is good").notes == [
+        "2 of 4 tokens are pieces that pocket doesn't know, read as [UNK]"
+    ]
+    assert bertscope.attention(pocket, "東 is good", "so it is").notes == [
+        "1 of 6 tokens is a piece that pocket doesn't know, read as [UNK]"
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "pair", "said"),
     [

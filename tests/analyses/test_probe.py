@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bertscope
+from bertscope.analyses.probe.consequence import consequences
 from bertscope.analyses.probe.sample import TEST, VALIDATION, text_parts
 from bertscope.core.errors import UserError
+from bertscope.core.model_record import ModelRecord
+from bertscope.core.number import Number
+from bertscope.core.result import Result
 from bertscope.core.store import Store
 from bertscope.data.corpus import examples_root
 from bertscope.models.source import model_root
@@ -18,6 +23,29 @@ from made_states import made_store, one_hot
 from planted_probe import POS, TEXTS
 
 QUICK = bertscope.ProbeConfig(words=300, repeats=100, types=5)
+
+
+def what_follows(**targets: tuple[float, float, float]) -> list[str]:
+    """Of a result whose targets have this accuracy, the majority's, and that of a word's usual label."""
+    headline = [
+        Number("accuracy", right, right - 0.01, right + 0.01, of={"model": "m", "target": target, "layer": "2"})
+        for target, (right, _, _) in targets.items()
+    ]
+    bars = [
+        {"target": target, "majority": most, "usual_label": usual} for target, (_, most, usual) in targets.items()
+    ]
+    model = ModelRecord("m", "m")
+    result = Result("probe", 2, {"targets": pd.DataFrame(bars)}, headline=headline, models={"m": model})
+    return [one.text for one in consequences(result)]
+
+
+def test_which_word_it_is_is_no_knowledge_of_a_layer_and_texts_are_no_words():
+    word, pos, label = (0.99, 0.1, np.nan), (0.9, 0.2, 0.8), (0.7, 0.5, np.nan)
+    of_words = "Layer 2 knows the pos of words in context: 90 of 100 right; the word alone gives 80 of 100."
+    assert what_follows(word=word, pos=pos) == [of_words]
+    assert what_follows(word=word) == []
+    of_texts = "Layer 2 knows the label of a text: 70 of 100 right; always the same answer gives 50 of 100."
+    assert what_follows(pos=pos, label=label) == [of_texts]
 
 
 @pytest.mark.slow

@@ -120,6 +120,20 @@ def test_on_a_terminal_an_experiment_says_where_it_stands(csv, model, tmp_path):
     assert b"5 waiting" in seen and b"so far" in seen and b"running  finetune" in seen
 
 
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        (["study", "run", "demo", "--sett", "x"], "study run"),
+        (["report", "compare", "one"], "report compare"),
+        (["ablate", "pocket"], "ablate"),
+        (["ablat"], ""),
+    ],
+)
+def test_a_line_that_is_not_understood_names_the_help_that_has_its_flags(command, words, page):
+    code, _, said = command(*words)
+    assert code == 2 and said.strip().endswith(f"(see bertscope {page} --help)".replace("  ", " "))
+
+
 def test_help_says_what_each_flag_is_for(command):
     code, out, _ = command("finetune", "--help")
     assert code == 0

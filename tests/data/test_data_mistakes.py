@@ -79,7 +79,8 @@ def test_header_only(refused):
 def test_missing_column(refused):
     assert refused(GOOD, label="lable").endswith("has no column 'lable', only text, label; did you mean 'label'?")
     assert refused(GOOD, text="xyz").endswith("has no column 'xyz', only text, label; name one with --text")
-    said = "r.csv: no column looks like the label; name it with --label, or call it label there"
+    said = "r.csv: no column looks like the label; name it with --label, or call it label there; texts alone can be "
+    said += "read with --kind masked"
     assert said in refused("text,foo\na,1\n")  # the second is the only way for erase's --task and contrast's --sts
     assert "(the first line gives the columns: foo, label)" in refused("foo,label\na,1\n")
 

@@ -130,6 +130,30 @@ def test_cells_by_keyboard_alone(opened, shown):
     assert told(page).startswith("Largest:")
 
 
+def test_the_largest_weight_is_the_largest_of_both_models(opened, shown):
+    page, step = opened(), packed(shown).step
+    for head in (1, 2, 3, 4):
+        page.evaluate(f"location.hash = 'head-3.{head}'")
+        page.locator("h2", has_text=f"Layer 3, head {head}").wait_for()
+        assert told(page).startswith("Largest:")
+        largest = max(float(text) for text in page.locator(".told .value").all_inner_texts()[:2])
+        wanted = max(shown.map(3, head).max(), shown.map(3, head, other=True).max())
+        np.testing.assert_allclose(largest, wanted, atol=step * 1.1)
+
+
+def test_matrices_side_by_side_fit_beside_each_other(opened):
+    page = opened(at="#head-3.1")
+    for width in range(600, 1500, 37):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(30)
+        room, widths = page.evaluate(
+            """() => [document.querySelector(".panels").clientWidth,
+                      [...document.querySelectorAll(".panels figure")].map((one) => parseFloat(one.style.width))]"""
+        )
+        columns = 3 if room >= 900 else 2 if room >= 560 else 1
+        assert len(widths) == 3 and max(widths) <= (room - 24 * (columns - 1)) / columns + 0.01, width
+
+
 def test_everything_is_reached_by_tab(opened):
     page = opened(at="#head-3.1")
     page.locator("body").click(position={"x": 2, "y": 2})

@@ -18,9 +18,10 @@ from bertscope.core.figure import Figure
 from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.store import Store
+from bertscope.report.answer import card_of
 from bertscope.report.build import build_report
 from bertscope.report.charts import chart, draw, save_figure
-from bertscope.report.values import texts
+from bertscope.report.values import texts, with_ends
 from planted_page import HOSTILE, ablation, data_of, heads, heat, models, page_of, put
 
 
@@ -127,6 +128,13 @@ def test_a_columns_numbers_share_their_decimals():
     assert texts([3.0, None]) == ["3", "–"]
     assert texts([0.04812, float("inf")]) == ["0.0481", "∞"]
     assert texts([True, 3, "a-b"]) == ["yes", "3", "a-b"]
+
+
+def test_an_interval_ends_in_no_exponent_but_a_small_value_has_one():
+    assert with_ends(0.529, 5e-6, 0.704) == ["0.529", "0.000", "0.704"]
+    assert with_ends(0.0123, -5e-6, 0.02, 1e-6) == ["0.0123", "0.0000", "0.0200", "1e−06"]
+    assert with_ends(1e-5, None, None) == [texts([1e-5])[0], "–", "–"]
+    assert card_of(Number("heterogeneous", 0.529, 5e-6, 0.704)).interval == "0.000 to 0.704"
 
 
 # The page

@@ -244,8 +244,11 @@ def test_one_answer_of_each_is_compared_though_the_models_differ_but_not_other_u
     one, other = tmp_path / "one", tmp_path / "two"
     put(one, scored("a", "sst2", Number("after", 0.8, unit="accuracy"), Number("r", 0.1, unit="accuracy")), seed=1)
     put(other, scored("b", "sst2", Number("after", 0.9, unit="accuracy"), Number("r", 0.2, unit="pearson")), seed=2)
-    (row,) = compare_stores(one, other).tables["numbers"].to_dict("records")
+    result = compare_stores(one, other)
+    (row,) = result.tables["numbers"].to_dict("records")
     assert (row["number"], row["other_about"]) == ("after", "b on sst2")
+    assert set(result.tables["beside"]["about"]) == {"a on sst2 | b on sst2"}
+    assert result.figures[0].caption.endswith("They are of a on sst2 | b on sst2.")
     put(other, scored("c", "sst2", Number("after", 0.5, unit="accuracy")), seed=3)
     assert compare_stores(one, other).tables["numbers"].empty  # which of the two is meant?
 

@@ -109,6 +109,13 @@ def test_a_terminal_without_colours_has_numbers_behind_the_stronger_words():
     assert lines()[-1].endswith("word59[-0.605] ... 240 more words")
 
 
+def test_a_terminal_is_told_how_many_texts_it_does_not_show():
+    one = texts_table()[lambda table: table["row"] == "test:1"]
+    table = pd.concat([one.assign(row=f"test:{place}") for place in range(8)])
+    said = [line.plain for line in tinted_lines(texts_figure(), table, colours=False)]
+    assert len(said) == 2 * 5 + 1 and said[-1] == "... 3 more texts"
+
+
 def test_a_terminal_with_colours_has_the_sign_in_colour_and_line():
     said = lines(force_terminal=True, color_system="truecolor")[1]
     assert "\x1b[1;4;37;48;2;0;114;178mgood\x1b[0m" in said, "bold and underlined on blue"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from rich.cells import cell_len
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -30,6 +31,8 @@ FIRST = 5
 """Lines of a table that are printed beside an answer's numbers."""
 _SHORT = 20
 """Characters up to which a table's column is never cut."""
+_CUT = 15
+"""Characters that a longer column keeps at least, beside others."""
 
 
 def print_json(said: Any) -> None:
@@ -99,18 +102,42 @@ def print_table(result: Result, name: str, columns: Sequence[str] = (), first: i
     if shown.empty:
         return
     more = f", the first {len(shown)} of {len(found):,}" if len(found) > len(shown) else ""
-    table = Table(title=f"{escape(name)}{more}", title_justify="left", box=None, pad_edge=False)
-    cells = {column: [harmless(text) for text in texts(shown[column])] for column in shown}
-    for column, written in cells.items():
-        side: Literal["left", "right"] = "right" if shown[column].dtype.kind in "iuf" else "left"
-        # Where there is too little room, rich takes it from the columns that may wrap; the cells don't.
-        short = max(map(len, written)) <= _SHORT
-        table.add_column(escape(str(column)), justify=side, overflow="ellipsis", no_wrap=short)
-    for line in zip(*cells.values(), strict=True):
-        table.add_row(*(Text(text, no_wrap=True, overflow="ellipsis") for text in line))
+    cells = {column: [harmless(" ".join(text.split())) for text in texts(shown[column])] for column in shown}
     console = Console(markup=True)
-    console.print()
-    console.print(table)
+    for at, block in enumerate(_side_by_side(cells, console.width)):
+        title = f"{escape(name)}{more}" if not at else None
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        for column in block:
+            side: Literal["left", "right"] = "right" if shown[column].dtype.kind in "iuf" else "left"
+            # Where there is too little room, rich takes it from the columns that may wrap; the cells don't.
+            short = max(map(len, cells[column])) <= _SHORT
+            table.add_column(escape(str(column)), justify=side, overflow="ellipsis", no_wrap=short)
+        for line in zip(*(cells[column] for column in block), strict=True):
+            table.add_row(*(Text(text, no_wrap=True, overflow="ellipsis") for text in line))
+        console.print()
+        console.print(table)
+
+
+def _side_by_side(cells: Mapping[str, Sequence[str]], width: int) -> list[list[str]]:
+    """The columns that fit beside each other; where not all do, those by which a row is known stand before each
+    further lot, too."""
+    widest = {name: max(map(cell_len, column)) for name, column in cells.items()}
+    room = {name: 2 + max(len(str(name)), wide if wide <= _SHORT else _CUT) for name, wide in widest.items()}
+    names = list(cells)
+    known_by = next((names[:few] for few in range(1, len(names)) if _tell_apart(cells, names[:few])), names[:1])
+    if sum(room[name] for name in known_by) > width / 2:
+        known_by = names[:1]
+    lots = [known_by]
+    for name in names[len(known_by) :]:
+        if lots[-1] != known_by and sum(room[one] for one in (*lots[-1], name)) - 2 > width:
+            lots.append(known_by)
+        lots[-1] = [*lots[-1], name]
+    return lots
+
+
+def _tell_apart(cells: Mapping[str, Sequence[str]], names: Sequence[str]) -> bool:
+    lines = list(zip(*(cells[name] for name in names), strict=True))
+    return len(set(lines)) == len(lines)
 
 
 def _print_texts(console: Console, result: Result, figure: Figure) -> None:

@@ -140,8 +140,8 @@ def _errors_in_one_line() -> Iterator[None]:
     except UserError as error:
         _leave(str(error), EXIT_USER)
     except CycloptsError as error:
-        command = next((f"{word} " for word in sys.argv[1:] if not word.startswith("-") and word in app), "")
-        _leave(f"{' '.join(str(error).split())} (see bertscope {command}--help)", EXIT_USER)
+        command = " ".join(["bertscope", *(error.command_chain or ()), "--help"])
+        _leave(f"{' '.join(str(error).split())} (see {command})", EXIT_USER)
     except KeyboardInterrupt:
         _leave("interrupted; what was finished is stored, run the same command to go on", EXIT_INTERRUPTED)
     except BrokenPipeError:

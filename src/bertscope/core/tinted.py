@@ -139,11 +139,13 @@ def signed(value: float) -> str:
 
 
 def tinted_lines(figure: Figure, table: pd.DataFrame, *, colours: bool) -> Iterator[Text]:
-    """The first texts for a terminal: coloured words, or the stronger ones with their numbers behind them."""
+    """The first texts for a terminal: coloured words, or the stronger ones with their numbers behind them; and how
+    many more there are."""
     from rich.text import Text
 
     most, words = _ON_TERMINAL
-    for text in islice(tinted_texts(figure, table), most):
+    texts = list(tinted_texts(figure, table))
+    for text in texts[:most]:
         yield Text(one_line(f"{text.row}: {text.of}"), style="dim")
         line = Text()
         for word, value, share in islice(zip(text.words, text.values, text.shares, strict=True), words):
@@ -151,6 +153,8 @@ def tinted_lines(figure: Figure, table: pd.DataFrame, *, colours: bool) -> Itera
             line.append(*_on_terminal(one_line(word), value, share, colours))
         line.append(f" ... {len(text.words) - words:,} more words" if len(text.words) > words else "", style="dim")
         yield line
+    if (more := len(texts) - most) > 0:
+        yield Text(f"... {more:,} more text{'s' * (more > 1)}", style="dim")
 
 
 def _on_terminal(word: str, value: float, share: float, colours: bool) -> tuple[str, str]:

@@ -120,7 +120,8 @@ def _guess(table: Table, free: dict[str, str], common: Iterable[str], role: str,
             break
         numbers.append(f"column {name!r} repeats the row number, and isn't taken for the {role}")
     if found is None:
-        cure = other_separator(table.header) or f"name it with --{role}, or call it {role} there"
+        alone = "; texts alone can be read with --kind masked" if role == "label" else ""
+        cure = other_separator(table.header) or f"name it with --{role}, or call it {role} there{alone}"
         cure = f"{cure}; {numbers[-1]}" if numbers else cure
         raise UserError(
             f"{table.path}: no column looks like the {role}; {cure} "

@@ -14,7 +14,7 @@ from bertscope.core.model_record import ModelRecord
 from bertscope.core.question import Question
 from bertscope.core.result import Result
 from bertscope.live.messages import Fact
-from bertscope.report.values import texts
+from bertscope.report.values import texts, with_ends
 
 Head = tuple[int, int]
 """Layer and number, from 1."""
@@ -149,7 +149,7 @@ def _rank(rows: FactRows, line: Line) -> tuple[int, int, int, int]:
 
 def _fact(fact: HeadFact, line: Line, rank: tuple[int, int, int, int] | None) -> Fact:
     apart = ", ".join((*line.by, *line.items))
-    value, low, high = texts([line.value, line.low, line.high])
+    value, low, high = with_ends(line.value, line.low, line.high)
     notes = [
         f"{low} to {high}" if line.low is not None and line.high is not None else "",
         *(f"{label} {texts([each])[0]}".strip() for label, each in line.beside),

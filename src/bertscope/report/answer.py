@@ -20,7 +20,7 @@ from bertscope.report.layout import reserved_size
 from bertscope.report.privacy import own_name
 from bertscope.report.row_card import PageRows
 from bertscope.report.subjects import PageModels
-from bertscope.report.values import NOTHING, texts
+from bertscope.report.values import NOTHING, texts, with_ends
 
 _PAPER = 40, 12
 """How many rows and columns a table may have to be printed."""
@@ -218,7 +218,7 @@ def _cards(numbers: Sequence[Number], declared: Question | None) -> tuple[Card |
 def card_of(number: Number, hint: str | None = None) -> Card:
     """A number, written out."""
     exact = number.value, number.low, number.high
-    value, low, high = ("0" if one == 0 else text for one, text in zip(exact, texts(exact), strict=True))
+    value, low, high = ("0" if one == 0 else text for one, text in zip(exact, with_ends(*exact), strict=True))
     interval = None if NOTHING in (low, high) else f"{low} to {high}"
     n = None if number.n is None else f"{number.n:,}"
     return Card(number.label, value, _unit(number), interval, n, hint)

@@ -74,7 +74,7 @@ def compare_stores(one: Store | str | Path, other: Store | str | Path) -> Result
             ),
         ],
         figures=[
-            _figure(str(question), rows["about"].nunique() > 1)
+            _figure(str(question), list(rows["about"].unique()))
             for question, rows in beside.groupby("question", sort=False)
         ],
         subject={"stores": " and ".join(stores)},
@@ -232,9 +232,10 @@ def _beside(numbers: pd.DataFrame, names: tuple[str, str]) -> pd.DataFrame:
     of_main = numbers[numbers["main"]].drop_duplicates("question").set_index("question")["unit"]
     differs = (numbers["difference"] != 0).groupby([numbers["question"], numbers["about"]]).transform("any")
     drawn = numbers[differs & (numbers["unit"] == numbers["question"].map(of_main))]
+    both = drawn["other_about"].map(lambda other: f" | {other}" if other else "")
     sides = [
         pd.DataFrame({
-            "question": drawn["question"], "about": drawn["about"], "number": drawn["number"], "store": name,
+            "question": drawn["question"], "about": drawn["about"] + both, "number": drawn["number"], "store": name,
             "value": drawn[side], "low": drawn[f"{side}_low"], "high": drawn[f"{side}_high"],
         })
         for side, name in zip(("one", "other"), names, strict=True)
@@ -242,12 +243,14 @@ def _beside(numbers: pd.DataFrame, names: tuple[str, str]) -> pd.DataFrame:
     return pd.concat(sides, ignore_index=True).astype({"low": float, "high": float})
 
 
-def _figure(question: str, several: bool) -> Figure:
+def _figure(question: str, abouts: Sequence[str]) -> Figure:
+    several = len(abouts) > 1
+    of = "" if several else f" They are of {abouts[0]}."
     line = QUESTIONS[question].line if question in QUESTIONS else question
     return Figure(
         "intervals", "beside", x="value", y="number", color="store", low="low", high="high",
         facet="about" if several else None, where={"question": question}, title=line,
         caption="The numbers of both stores in the unit of the main one, with the intervals that each has stored; "
-        "answers that are the same in both are left out.",
+        f"answers that are the same in both are left out.{of}",
         labels={"value": ""}, key=question,
     )  # fmt: skip

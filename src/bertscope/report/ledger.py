@@ -13,7 +13,7 @@ from bertscope.core.words import about
 from bertscope.report import subjects
 from bertscope.report.side_by_side import Line, in_short, side_by_side
 from bertscope.report.templates import HERE, rendered
-from bertscope.report.values import MINUS, plain, texts
+from bertscope.report.values import MINUS, plain, with_ends
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,7 +175,7 @@ def _claim(rows: Sequence[Mapping[str, Any]], shown: Mapping[str, Step], models:
 
 def _reading(row: Mapping[str, Any], step: Step | None, ends: tuple[float, float], models: PageModels) -> LedgerRow:
     model = models.find(row["model"])
-    effect, low, high, published = texts([row[key] for key in ("effect", "low", "high", "published")])
+    effect, low, high, published = with_ends(*(row[key] for key in ("effect", "low", "high", "published")))
     return LedgerRow(
         verdict=row["verdict"],
         about=about({model.id: model}, {"task": row["task"]}) if model else row["about"],

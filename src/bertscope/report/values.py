@@ -33,6 +33,18 @@ def texts(values: Iterable[Any]) -> list[str]:
     return [_text(cell, digits) for cell in cells]
 
 
+def with_ends(value: Any, low: Any, high: Any, *others: Any) -> list[str]:
+    """A value, the ends of its interval, and what else stands beside it: an end that the decimals round away is 0.
+
+    >>> with_ends(0.529, 0.000005, 0.704)
+    ['0.529', '0.000', '0.704']
+    """
+    cells = [plain(each) for each in (value, low, high, *others)]
+    digits = decimals(cells)
+    cells[1:3] = [round(end, digits) + 0.0 if isinstance(end, float) else end for end in cells[1:3]]  # + 0.0: no -0
+    return [_text(cell, digits) for cell in cells]
+
+
 def decimals(cells: Iterable[Plain]) -> int:
     """How many decimals a column's numbers are written with."""
     floats = [abs(cell) for cell in cells if isinstance(cell, float) and math.isfinite(cell)]

@@ -61,14 +61,25 @@ def attention(
         raise UserError(f"{encoders[0].name} reads no token of this text; give one with words")
     most = min(encoder.max_length for encoder in encoders)
     cut = [f"the text is longer than the {most} tokens that are read, and was cut"] if passed.truncated else []
+    unknown = _unknown(encoders[0], tokens, in_text)
     named = by_key(encoders)
     return AttentionMaps(
         text=text, pair=pair, tokens=tokens, in_text=in_text,
         models={key: encoder.record for key, encoder in named.items()},
         of_models=dict(zip(named, kept.maps, strict=True)),
         weighted=weighted,
-        notes=[*(note for encoder in encoders for note in encoder.opening_notes), *cut],
+        notes=[*(note for encoder in encoders for note in encoder.opening_notes), *cut, *unknown],
     )  # fmt: skip
+
+
+def _unknown(encoder: Encoder, tokens: Sequence[str], in_text: Sequence[int]) -> list[str]:
+    """That pieces of the text aren't in the vocabulary, and look alike to the model."""
+    read = [token for token, place in zip(tokens, in_text, strict=True) if place != ADDED]
+    instead = str(encoder.tokenizer.unk_token)
+    unknown = read.count(instead)
+    what = "is a piece" if unknown == 1 else "are pieces"
+    told = f"{unknown:,} of {len(read):,} tokens {what} that {encoder.name} doesn't know, read as {instead}"
+    return [told] if unknown else []
 
 
 def _refuse_empty(text: Any, which: str) -> None:

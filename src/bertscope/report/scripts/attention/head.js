@@ -114,7 +114,8 @@ export function headView(element, { theme, as = "matrix", changed = () => {} }) 
     const at = now.as === "matrix" ? now.cell : now.token;
     for (const one of drawn) one.drawing?.point(at);
     told.replaceChildren(...(at ? (now.as === "matrix" ? cellInWords(at) : tokenInWords(at)) : ["Point at a cell or a token, or go there with the keyboard."]));
-    if (!at && drawn[0].weights) told.replaceChildren("Largest: ", ...largestInWords(drawn[0]));
+    const maps = drawn.filter((one) => one.weights && !one.signed);
+    if (!at && maps.length) told.replaceChildren("Largest: ", ...largestInWords(maps));
   }
 
   const named = (at) => make("b", {}, make("bdi", {}, data.tokens[at]));
@@ -131,10 +132,10 @@ export function headView(element, { theme, as = "matrix", changed = () => {} }) 
     const ends = shown.flatMap((one) => [...(both() ? [" ", make("span", { class: "of" }, make("bdi", {}, one.name))] : []), ...most(one)]);
     return [named(token), side ? " gets most from" : " attends most to", ...(cells.length ? ends : [" nothing that is shown"])];
   }
-  function largestInWords(one) {
+  function largestInWords(maps) {
     const mask = maskOf(data.inText, now.between, now.special);
-    let best = -1;
-    one.weights.forEach((weight, at) => { if ((!mask || mask[at]) && (best < 0 || weight > one.weights[best])) best = at; });
+    let [best, most] = [-1, -1];
+    for (const { weights } of maps) weights.forEach((weight, at) => { if ((!mask || mask[at]) && weight > most) [best, most] = [at, weight]; });
     return best < 0 ? ["nothing is shown"] : cellInWords({ query: Math.floor(best / n), key: best % n });
   }
 

@@ -13,8 +13,10 @@ export function layoutOf(tokens, room) {
   const fontOf = (cell) => Math.max(8.5, Math.min(13, 0.8 * cell));
   const wordsOf = (cell) => letters * fontOf(cell) * LETTER + 10;
   const cellOf = (words) => Math.max(1.5, Math.min(26, (room - words - 4) / tokens.length));
-  const cell = cellOf(wordsOf(cellOf(wordsOf(12))));
-  return { cell, font: fontOf(cell), every: Math.ceil((1.1 * fontOf(cell)) / cell), words: wordsOf(cell), side: cell * tokens.length };
+  const near = cellOf(wordsOf(cellOf(wordsOf(12)))); // letters follow from it; then cells fill what the tokens leave
+  const [font, words] = [fontOf(near), wordsOf(near)];
+  const cell = cellOf(words);
+  return { cell, font, every: Math.ceil((1.1 * font) / cell), words, side: cell * tokens.length };
 }
 
 export function drawMatrix({ weights, tokens, top, signed, scale, theme, mask, vector = false, room = 640 }) {
