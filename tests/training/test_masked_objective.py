@@ -77,9 +77,9 @@ def test_nothing_is_compiled_while_a_step_is_recorded(text, monkeypatch, next_se
     assert (len(compiled), anew) == (3, [0, 0, 0]) and np.isfinite(steps.told()).all()
 
 
-@pytest.mark.parametrize("next_sentence", [False, True])
-def test_the_loss_is_the_librarys(text, next_sentence, monkeypatch):
-    made = objective(text, next_sentence=next_sentence)
+@pytest.mark.parametrize(("next_sentence", "length"), [(False, 32), (True, 32), (True, 16)])
+def test_the_loss_is_the_librarys(text, next_sentence, length, monkeypatch):
+    made = objective(text, next_sentence=next_sentence, tokens=16 * length)
     batch, drawn = made.batch(np.arange(16) * 40), []
     import bertscope.training.masked_objective as module
 
@@ -97,7 +97,7 @@ def test_the_loss_is_the_librarys(text, next_sentence, monkeypatch):
         attention_mask=torch.ones_like(batch.ids), **beside,
     ).loss  # fmt: skip
     assert loss.item() == pytest.approx(wanted.item(), rel=1e-5) and size.item() == counted.sum().item()
-    assert torch.equal((labels != -100).sum(1) <= round(0.2 * 32), torch.ones(16, dtype=torch.bool, device=DEVICE))
+    assert torch.equal((labels != -100).sum(1) <= round(0.2 * length), torch.ones(16, dtype=torch.bool, device=DEVICE))
 
 
 def test_rows_are_the_text_between_special_tokens(text):
@@ -143,17 +143,33 @@ STORY = (
         (26, "cold"),
     ],
 )  # fmt: skip
-def test_short_rows_have_one_part_that_begins_with_a_sentence(next_sentence, start, begins):
+def test_short_rows_begin_with_a_sentence(next_sentence, start, begins):
     """By hand: behind a full stop and what belongs to it, and behind the end of a document; a mark that isn't behind
-    an end (the bracket of "( far") is none. Where no sentence begins near, it is where the row was to begin."""
+    an end (the bracket of "( far") is none. Where no sentence begins near, it is where the row was to begin. The
+    second row has one part, whatever is asked."""
     tokenizer, words = load("pocket").tokenizer, STORY.split()
     text = np.array(tokenizer.convert_tokens_to_ids(words))
     assert tokenizer.unk_token_id not in text
     rows = TextRows(tokenizer, next_sentence, usual=16, seed=0).of(text, np.array([start, start]), 8)
-    assert rows.segments is None and rows.follows is None and rows.ids.shape == (2, 8)
+    assert rows.ids.shape == (2, 8)
+    if next_sentence:
+        assert not rows.segments[1].any() and rows.follows[1] == -100
+    else:
+        assert rows.segments is None and rows.follows is None
     first, *found, last = tokenizer.convert_ids_to_tokens(rows.ids[1].tolist())
     place = words.index(begins)
     assert (first, last) == ("[CLS]", "[SEP]") and found == (words[place:] + words[-1:] * 6)[:6]
+
+
+def test_every_other_short_row_is_a_pair(text):
+    """With a second part that follows the first or is some other pair's; the others count in no loss of following."""
+    made = objective(text, next_sentence=True, tokens=8 * 200)
+    batch = made.batch(np.arange(200) * 31)
+    pairs, alone = batch.segments[::2].bool(), batch.segments[1::2]
+    assert pairs.any(1).all() and not alone.any() and set(batch.follows[::2].tolist()) == {0, 1}
+    assert set(batch.follows[1::2].tolist()) == {-100}
+    separators = (batch.ids[:, 1:-1] == made.encoder.tokenizer.sep_token_id).float()
+    assert separators[::2].sum() > separators[1::2].sum() + 90, "one between the parts of each pair"
 
 
 def test_short_rows_are_scored_beside_the_others(text):

@@ -76,7 +76,7 @@ class MaskedWords:
         half      whether weights are kept in half precision
         compiled  whether the layers are compiled, on a GPU
         length    tokens of the rows that are scored
-        short     tokens of short ones, which are scored beside them
+        short     tokens of short ones, which are scored beside them, all of one part
         taught    what a teacher makes of each word, and what that counts for beside the loss of a masked piece
         """
         self.encoder, self.fingerprint = encoder, fingerprint
@@ -90,8 +90,9 @@ class MaskedWords:
         continues = continues_a_word(tokenizer)
         there, goes_on = (torch.from_numpy(one).to(encoder.device) for one in (special, continues & whole_words))
         self._pieces = Pieces(there, goes_on, tokenizer.mask_token_id, int(np.flatnonzero(~special)[0]))
-        self._held_out = self._prepared(length, continues)
-        self._short = self._prepared(short, continues) if short else []
+        self._held_out = self._prepared(self._rows, length, continues)
+        alone = TextRows(tokenizer, False, length, seed)
+        self._short = self._prepared(alone, short, continues) if short else []
         right = np.concatenate([one.right[one.weight > 0] for _, one in self._held_out])
         self.chance, self.guessed = float(np.bincount(right).max() / len(right)), len(right)
         for module in _dropouts(encoder.model):
@@ -238,7 +239,7 @@ class MaskedWords:
         follows = model.cls.seq_relationship(base.pooler(states)) if self._next_sentence else None
         return _Guess(losses, logits, follows, states)
 
-    def _prepared(self, length: int, continues: np.ndarray) -> list[tuple[RowsOfText, Masked]]:
+    def _prepared(self, rows: TextRows, length: int, continues: np.ndarray) -> list[tuple[RowsOfText, Masked]]:
         """Rows of held-out text, evenly spread over it, with words masked once and for all."""
         text, device = self._text.held_out, torch.device("cpu")
         there = refuse_short_text(text, length, next_sentence=self._next_sentence)
@@ -249,8 +250,8 @@ class MaskedWords:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             for some in np.array_split(starts, max(1, count * length // _AT_ONCE)):
-                rows = self._rows.of(text, some, length, self._taught.held_out if self._taught else None)
-                found.append((rows.to(device), masked(rows.ids, pieces, _count(HELD_OUT_RATE, length))))
+                made = rows.of(text, some, length, self._taught.held_out if self._taught else None)
+                found.append((made.to(device), masked(made.ids, pieces, _count(HELD_OUT_RATE, length))))
         return found
 
 

@@ -1,5 +1,5 @@
-"""Full rows of a packed text, of one part or of two, made without a loop over rows. Short ones begin with a
-sentence."""
+"""Full rows of a packed text, of one part or of two, made without a loop over rows. Short ones begin with a sentence,
+and half of them have one part."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class RowsOfText:
     segments: Tensor | None = None
     """[row, token]: 1 in the second part."""
     follows: Tensor | None = None
-    """[row]: 0 where the second part follows the first in the text, 1 where it is from elsewhere; as BERT has it."""
+    """[row]: 0 where the second part follows the first in the text, 1 where it is from elsewhere; as BERT has it. -100,
+    which cross-entropy passes over, where there is none."""
     words: Tensor | None = None
     """[row, token]: the number of the word that a teacher has told of; that of special tokens means nothing."""
 
@@ -37,7 +38,8 @@ class TextRows:
     def __init__(self, tokenizer: Any, next_sentence: bool, usual: int, seed: int) -> None:
         """
         next_sentence   whether rows have a second part, which follows the first in the text, or doesn't
-        usual           tokens: shorter rows have one part, as most short texts, which begins with a sentence
+        usual           tokens: shorter rows begin with a sentence, and every other one has one part: short texts are read
+                        alone and in pairs
         seed            of where parts end and which belong together
         """
         self._tokenizer, self._next_sentence, self._usual, self._seed = tokenizer, next_sentence, usual, seed
@@ -54,11 +56,14 @@ class TextRows:
         segments = follows = told = None
         if length < self._usual:
             starts = self._at_sentences(text, starts, length)
-        if self._next_sentence and length >= self._usual:
-            where, between, segments, follows = self._with_second_parts(text, starts, length)
-            ids[:, 1:-1] = np.where(between, self._tokenizer.sep_token_id, text[where])
+        where = np.minimum(starts[:, None] + np.arange(length - 2), len(text) - 1)
+        if self._next_sentence:
+            parts, between, segments, follows = self._with_second_parts(text, starts, length)
+            alone = (np.arange(len(starts)) % 2 == 1) & (length < self._usual)
+            where = np.where(alone[:, None], where, parts)
+            segments[alone], follows[alone] = 0, -100
+            ids[:, 1:-1] = np.where(between & ~alone[:, None], self._tokenizer.sep_token_id, text[where])
         else:
-            where = np.minimum(starts[:, None] + np.arange(length - 2), len(text) - 1)
             ids[:, 1:-1] = text[where]
         if words is not None:
             told = np.zeros_like(ids)
@@ -83,11 +88,11 @@ class TextRows:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """[row, token] without the first and the last: where in the text its piece is, and whether it is the [SEP]
         between the parts; and of each row its segments, and whether its second part is from elsewhere."""
-        rows, place = len(starts), np.arange(length - 2)
+        rows, place, last = len(starts), np.arange(length - 2), len(text) - 1
         # The first part ends with a sentence, if any ends between a quarter and three quarters of the row.
         generator = np.random.default_rng([self._seed, *starts[:8].tolist()])
         least, most = length // 4, length - 3 - length // 4
-        ends = self._ends[text[starts[:, None] + np.arange(least, most)]]
+        ends = self._ends[text[np.minimum(starts[:, None] + np.arange(least, most), last)]]
         sizes = least + (generator.random((rows, most - least)) + ends).argmax(1) + 1
         # The second one comes behind it, or behind some other row's first part: not its neighbour's, which may stand
         # right before it in the text.
@@ -95,8 +100,8 @@ class TextRows:
         other = np.roll(np.arange(rows), rows // 2)
         begins = (starts + sizes)[np.where(elsewhere, other, np.arange(rows))]
         place = place - sizes[:, None]
-        second = np.minimum(begins[:, None] + np.maximum(place - 1, 0), len(text) - 1)
-        where = np.where(place < 0, starts[:, None] + np.arange(length - 2), second)
+        second = begins[:, None] + np.maximum(place - 1, 0)
+        where = np.minimum(np.where(place < 0, starts[:, None] + np.arange(length - 2), second), last)
         segments = np.zeros((rows, length), np.int64)
         segments[:, 1:-1] = place > 0
         segments[:, -1] = 1

@@ -49,7 +49,8 @@ class PretrainConfig:
     """Tokens per row, for most rows."""
     short_share: float = 0.25
     """The share of steps with rows about a quarter as long, which begin with a sentence where one is near, like the
-    short texts that a model is asked about later. With --length under 32 there are none."""
+    short texts that a model is asked about later; with --next-sentence half of them are pairs. With --length under 32
+    there are none."""
     long_share: float = 0.1
     """The share of steps with rows as long as there are positions, so that all positions are learnt."""
     masking: Literal["words", "pieces"] = "words"
