@@ -1023,7 +1023,7 @@ def explain(
         words: For tags: explain only words that the model takes for part of an entity, or all words.
         sample: At most this many texts are explained, chosen by a hash of their ids.
         nodes: For integrated: points at which the gradient is taken first; twice as many, up to 512, if the words don't add up to what they should.
-        seed: Seed of which texts are explained, if there are more than the sample.
+        seed: Seed of which texts are explained, if there are more than the sample; and of the random orders, weights and signs that --faithful and --null compare with.
         faithful: Also test whether attributions are faithful: how much a prediction loses without the words that they name, and with only these, against random orders of the words; for all three methods. And how alike the attributions are to those of the same model with random weights. Some 200 passes for each text and way to take words away.
         corpus: Also report which words push each class, over all texts that are explained: words in 20 texts or more.
         null: Also report how often --corpus finds something where there is nothing to find, and the same with random weights: explains the texts once more.
@@ -2038,7 +2038,7 @@ def pretrain(
         cased: Keep capitals and accents; otherwise both are removed, as in BERT's uncased models.
         positions: The longest text that the model will read, in tokens; by default 512. With --start, that model's number, or more if you ask for more.
         length: Tokens per row, for most rows.
-        short_share: The share of steps with rows about a quarter as long, which begin with a sentence where one is near, like the short texts that a model is asked about later. With --length under 32 there are none.
+        short_share: The share of steps with rows about a quarter as long, which begin with a sentence where one is near, like the short texts that a model is asked about later; with --next-sentence half of them are pairs. With --length under 32 there are none.
         long_share: The share of steps with rows as long as there are positions, so that all positions are learnt.
         masking: words: mask all pieces of a masked word together; pieces: each for itself.
         mask_rate: The share of a row's pieces that is masked.
