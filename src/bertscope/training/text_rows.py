@@ -24,8 +24,8 @@ class RowsOfText:
     segments: Tensor | None = None
     """[row, token]: 1 in the second part."""
     follows: Tensor | None = None
-    """[row]: 0 where the second part follows the first in the text, 1 where it is from elsewhere; as BERT has it. -100,
-    which cross-entropy passes over, where there is none."""
+    """[row]: 0 where the second part follows the first in the text, 1 where it is from elsewhere, as BERT has it;
+    -100, which cross-entropy passes over, where there is none."""
     words: Tensor | None = None
     """[row, token]: the number of the word that a teacher has told of; that of special tokens means nothing."""
 
@@ -38,8 +38,8 @@ class TextRows:
     def __init__(self, tokenizer: Any, next_sentence: bool, usual: int, seed: int) -> None:
         """
         next_sentence   whether rows have a second part, which follows the first in the text, or doesn't
-        usual           tokens: shorter rows begin with a sentence, and every other one has one part: short texts are read
-                        alone and in pairs
+        usual           tokens: shorter rows begin with a sentence, and every other one has one part: short texts are
+                        read alone and in pairs
         seed            of where parts end and which belong together
         """
         self._tokenizer, self._next_sentence, self._usual, self._seed = tokenizer, next_sentence, usual, seed
