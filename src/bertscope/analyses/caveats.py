@@ -18,7 +18,7 @@ def cautions(model: Encoder, task: Task, score: Scores, truncated: int, split: s
     notes = []
     if score.low <= score.chance:
         notes.append(
-            f"the whole model is not clearly above chance ({score.chance:.3f}): what its parts do means little"
+            f"the whole model is not clearly above chance ({score.chance:.3f}): what its answers rest on means little"
         )
     if task.may_have_been_seen_by(model):
         notes.append(f"the model was fine-tuned on another split or other data: it may have seen some {split} rows")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def convert(model: str, *, allow_pickle: bool = False, out: Path | None = None) -> None:
+def convert(model: str, /, *, allow_pickle: bool = False, out: Path | None = None) -> None:
     """Write a model again with its weights as safetensors. The folder itself is left as it is.
 
     A pickle can run any code when opened. Here only what makes tensors is read from it, in a process that has no

@@ -122,10 +122,10 @@ def _notes(
     model: Encoder, task: Task, found: Found, tables: Mapping[str, pd.DataFrame], config: ErrorsConfig
 ) -> list[str]:
     said, one = found.said, found.calibration
-    notes = [
-        f"{found.tried:,} slices were tried, and p-values are corrected for that; a difference that was found was "
-        "picked for being large, so it is likely smaller than it looks"
-    ]
+    tried = f"{found.tried:,} slices were tried, and p-values are corrected for that"
+    if tables["slices"]["certain"].any():
+        tried += "; what was found was picked for being large: the differences are likely smaller than they look"
+    notes = [tried]
     if len(said.examples) > config.rows:
         notes.append(f"the first {config.rows:,} of {len(said.examples):,} test rows are listed; all are counted")
     if any(len(text) > LONGEST for text in said.examples.text):
