@@ -135,6 +135,6 @@ def test_cosines(_pocket):
 
 
 def test_spans_are_refused_with_the_reason(_pocket):
-    encoder = made(_pocket, AutoModelForQuestionAnswering)
+    encoder = made(_pocket, AutoModelForQuestionAnswering, num_labels=2)
     with pytest.raises(UserError, match="can't be patched, because an answer is a place in the text"):
         found_of(encoder, both(plain(CLEAN), plain(CORRUPTED), pair=[plain(CLEAN)] * 2), pairs=True)
