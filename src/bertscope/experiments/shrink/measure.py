@@ -28,6 +28,7 @@ from bertscope.experiments.shrink.question import ShrinkConfig, Target
 from bertscope.experiments.shrink.reaching import Reached, reach
 from bertscope.experiments.shrink.result import shrink_result
 from bertscope.experiments.shrink.writing import BESIDE, keep_beside, save_cut, written_to
+from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
 from bertscope.models.export import export_onnx, quantise, why_no_onnx
@@ -131,7 +132,8 @@ class Shrinking:
         forms = chosen(models, times, self.target, self.config.batch)
         result = shrink_result(self, found, smaller, models, times, forms, self._changed(contenders))
         keep_beside(self.encoder, folder, best_of(forms) == WHOLE_INT8)
-        told = card(result, smaller, onnx=self.onnx, pairs=self.task.test.pair is not None)
+        read = {"pairs": self.task.test.pair is not None, "threshold": self.task.threshold}
+        told = card(result, smaller, onnx=self.onnx, **read)
         (folder / "README.md").write_text(told, encoding="utf-8")
         return result
 
@@ -237,6 +239,11 @@ def _refuse_uneven(encoder: Encoder, pruned: Result | None) -> None:
         raise UserError(
             f"{encoder.name}'s layers have different numbers of heads or neurons already, which no plain cut mends; "
             "leave out --shape plain, or cut the model that it was made of"
+        )
+    if ClassifierForm.of(encoder.model.config) != ClassifierForm():
+        raise UserError(
+            f"{encoder.name} has another classifier than its family's own, which transformers alone can't open "
+            "however it is cut; leave out --shape plain"
         )
 
 
