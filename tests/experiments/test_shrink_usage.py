@@ -180,5 +180,5 @@ def test_a_cut_model_of_spans_is_used_as_its_card_says(_pocket, tmp_path, monkey
     planted = PLANTED["spans"]
     task = planted.task(24)
     model = with_task_head(planted.model(_pocket.tokenizer), task).cut(["head:1.1"])
-    told = "\n".join(opening(model, onnx=False))
+    told = "\n".join(opening(model, "cut", onnx=False))
     assert "transformers alone can't open" in told and "AutoModelForQuestionAnswering" not in told
