@@ -1,4 +1,4 @@
-"""What follows from `freeze`, `truncate` and `lottery` is no more than their numbers say."""
+"""What follows from `freeze`, `truncate`, `lottery` and `prune` is no more than their numbers say."""
 
 from __future__ import annotations
 
@@ -90,3 +90,24 @@ def test_freezing_nothing_is_not_what_costs_most():
     assert said(WHOLE) is None
     # The one that costs most was picked by these scores: its interval is wider than it would be alone.
     assert "2.0 (1.0 to 3.0) points" in said(WHOLE, gains[0]) and "2.0 (0.9 to 3.1) points" in said(WHOLE, *gains)
+
+
+@pytest.mark.parametrize(
+    ("above", "said", "is_open"),
+    [
+        ((0.01, 0.02), "can go: what is left gets 60 of 100 right, the whole model 90 of 100 right.", False),
+        ((-0.02, 0.02), "90 of 100 right (whether that is as much as was asked for is open).", True),
+        ((-0.4, -0.2), "can go by the validation set, and not by the test set: what is left gets 60 of 100", False),
+    ],
+)
+def test_what_misses_the_bar_on_test_cannot_go(above, said, is_open):
+    numbers = [
+        Number("left", 0.2, 0.2, 0.3),
+        Number("above_bar", sum(above) / 2, *above),
+        *(
+            Number("score", score, unit="accuracy", of={"arm": arm})
+            for arm, score in (("full", 0.9), ("pruned", 0.6))
+        ),
+    ]
+    (told,) = consequences_of(finding("prune", {}, numbers).result)
+    assert said in told.text and told.is_open == is_open
