@@ -93,7 +93,7 @@ class Shrinking:
         self.pruned = [] if pruned is None else _pruned_parts(pruned, encoder)
         self.target = Target.parse(config.target or "2x") if config.target or pruned is None else None
         self.score = self.validation_score(encoder)
-        self.notes = [*task.notes, *self.score.notes, *self._warnings()]
+        self.notes = [*task.notes, *self.score.notes, *self._warnings(), *_of_another(pruned, encoder)]
         if why:
             self.notes.append(f"no form in int8 was tried, which alone may be enough: {why}")
         if self.score.low <= self.score.chance and not config.force:
@@ -258,6 +258,18 @@ def _pruned_parts(pruned: Result, encoder: Encoder) -> list[Unit]:
     votes = pruned.arrays["survivors"].mean(0) if "survivors" in pruned.arrays else table["survives"].to_numpy(float)
     gone = [Unit.parse(unit) for unit, share in zip(table["unit"], votes, strict=True) if share <= 0.5]
     return [unit.check(encoder.head_counts, encoder.neuron_counts) for unit in gone]
+
+
+def _of_another(pruned: Result | None, encoder: Encoder) -> list[str]:
+    """That the parts were found in another model: what isn't needed there may be needed here. A lottery is about the
+    base of the models that it trains."""
+    if pruned is None or not pruned.models:
+        return []
+    about, own = list(pruned.models.values())[-1], encoder.record
+    base = own.origin.base if own.origin and pruned.question == "lottery" else None
+    if about.is_same(own) or (base and about.is_same(base)):
+        return []
+    return [f"what was cut first was pruned from {about.name}, which is another model than this"]
 
 
 def _need_equal(one: str, outputs: np.ndarray, other: str, wanted: np.ndarray, most: float) -> None:
