@@ -132,8 +132,8 @@ class Shrinking:
         forms = chosen(models, times, self.target, self.config.batch)
         result = shrink_result(self, found, smaller, models, times, forms, self._changed(contenders))
         keep_beside(self.encoder, folder, best_of(forms) == WHOLE_INT8)
-        read = {"pairs": self.task.test.pair is not None, "threshold": self.task.threshold}
-        told = card(result, smaller, onnx=self.onnx, **read)
+        pairs, threshold = self.task.test.pair is not None, self.task.threshold
+        told = card(result, smaller, onnx=self.onnx, pairs=pairs, threshold=threshold)
         (folder / "README.md").write_text(told, encoding="utf-8")
         return result
 
