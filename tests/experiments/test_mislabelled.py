@@ -12,9 +12,8 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
 from bertscope.data.read import read_task
-from bertscope.data.relabelled import flipped_rows, folds_of, held_out_fold, with_flipped_labels
+from bertscope.data.relabelled import by_chance, flipped_rows, folds_of, held_out_fold, with_flipped_labels
 from bertscope.data.task import Task
-from bertscope.experiments.mislabelled.chance import by_chance
 from bertscope.experiments.mislabelled.measure import auc, confident_others, detected_by, measure
 from bertscope.experiments.mislabelled.question import MislabelledConfig, check, mislabelled
 from short_training import make_task

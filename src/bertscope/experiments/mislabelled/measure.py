@@ -7,9 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from bertscope.core.result import Result
-from bertscope.data.relabelled import flipped_rows, folds_of, held_out_fold, one_label_each, with_flipped_labels
+from bertscope.data.relabelled import (
+    by_chance,
+    flipped_rows,
+    folds_of,
+    held_out_fold,
+    one_label_each,
+    with_flipped_labels,
+)
 from bertscope.data.task import Task
-from bertscope.experiments.mislabelled.chance import by_chance
 from bertscope.experiments.mislabelled.question import MislabelledConfig, check
 from bertscope.experiments.mislabelled.result import Detected, Found, mislabelled_result
 from bertscope.experiments.trainings import found_again

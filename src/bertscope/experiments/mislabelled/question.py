@@ -22,6 +22,8 @@ DETECTORS = {
     "while_trained": "mean p(label) while it was trained on",
 }
 """By what a label is doubted."""
+LEVEL = 0.05
+"""How likely as many finds may be by chance where labels are doubted at all."""
 _NO_LABEL = "its rows don't have one label each that could be exchanged for another"
 
 
@@ -66,8 +68,7 @@ def plan(base: Step | Root, task: Root, config: MislabelledConfig = MislabelledC
 def check(task: Task, config: MislabelledConfig) -> None:
     """Refuse data whose rows don't have one label each, too few for so many folds, or too few for the check to show
     anything: before all the trainings."""
-    from bertscope.data.relabelled import flipped_rows, held_out_fold, one_label_each, with_flipped_labels
-    from bertscope.experiments.mislabelled.chance import LEVEL, by_chance
+    from bertscope.data.relabelled import by_chance, flipped_rows, held_out_fold, one_label_each, with_flipped_labels
 
     noisy = with_flipped_labels(task, config.flip, config.seed)
     for labelled in (task, noisy):

@@ -14,8 +14,7 @@ from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent
 from bertscope.data.task import Task
-from bertscope.experiments.mislabelled.chance import LEVEL
-from bertscope.experiments.mislabelled.question import DETECTORS, mislabelled
+from bertscope.experiments.mislabelled.question import DETECTORS, LEVEL, mislabelled
 from bertscope.training.row_map import how_learnt, texts
 
 _LISTED, _POINTS = 1000, 60
