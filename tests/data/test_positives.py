@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -108,6 +109,7 @@ def test_scores_have_a_threshold():
     task = toy((), [1, 5, 4, 3.9, 4.5, 1, 5, 4.1, 5, 5])
     assert matched(task, "pairs").columns[0] == tuple("bceghij"), "four fifths of the highest"
     assert matched(task, "pairs", least_score=4.5).columns[0] == tuple("begij")
+    assert matched(replace(task, kind="vectors"), "pairs").columns[0] == tuple("bceghij"), "for their vectors, too"
 
 
 def test_the_demo_language_has_pairs():
@@ -117,6 +119,17 @@ def test_the_demo_language_has_pairs():
 def test_pairs_without_labels_all_belong_together():
     pairs = Examples(ids=tuple("abcd"), text=tuple("1234"), pair=tuple("5678"))
     assert matched(pairs, "pairs").columns == (tuple("1234"), tuple("5678"))
+
+
+def test_a_table_of_pairs_without_labels_is_read_by_kind(tmp_path):
+    rows = tmp_path / "pairs.csv"
+    rows.write_text("one,other\n" + "\n".join(f"text {at},its pair {at}" for at in range(40)) + "\n")
+    task = read_task(rows, kind="masked", text="one", text_pair="other")
+    anchors, positives = matched(task, "pairs").columns
+    assert len(anchors) == len(task.train)
+    assert [each.split()[-1] for each in anchors] == [each.split()[-1] for each in positives]
+    with pytest.raises(UserError, match="pairs has no labels; triples are made of a task"):
+        matched(task, "triples")
 
 
 def test_unsupervised_takes_every_different_text_once():

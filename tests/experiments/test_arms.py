@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bertscope.core.variance_components import interval_over_runs
+from bertscope.data.metrics import between
 from bertscope.experiments.arms import Arms, effect_in_points, few_seeds
 
 
@@ -59,6 +60,16 @@ def test_no_score_is_beyond_what_the_metric_can_be():
     almost = {"good": {seed: np.r_[np.ones(38), 0.0, float(seed % 2)][:, None] for seed in range(5)}}
     assert Arms(almost, mean).table()["high"].item() == 1
     assert Arms(almost, mean, within=(0.0, np.inf)).table()["high"].item() > 1
+
+
+@pytest.mark.parametrize(("within", "furthest"), [(between("accuracy"), 1.0), (between("matthews"), 2.0)])
+def test_no_difference_is_beyond_what_two_scores_can_be_apart(within, furthest):
+    """Of two texts Student's interval is twelve deviations wide, and an accuracy of -1 was told."""
+    two = {"one": {0: np.array([[1.0], [0.0]])}, "other": {0: np.array([[0.0], [0.0]])}}
+    arms = Arms(two, mean, within=within)
+    row = arms.effects({"apart": ("one", "other")}).iloc[0]
+    assert (row["difference"], row["low"], row["high"]) == (0.5, -furthest, furthest)
+    assert arms.table()["low"].tolist()[0] == within[0] and arms.table()["high"].tolist()[0] == 1.0
 
 
 @pytest.mark.parametrize("seeds", [1, 5])

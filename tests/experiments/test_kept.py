@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bertscope.core.resampling import resamples
 from bertscope.experiments.comparison import skill_kept
-from bertscope.experiments.shrink.question import ShrinkConfig, shrink
+from bertscope.experiments.shrink.question import ShrinkConfig, Target, shrink
+from bertscope.experiments.shrink.result import _allowed
 
 BARE = ShrinkConfig(target="50%", retrain=False, onnx=False)
 
@@ -93,4 +96,12 @@ def test_what_was_allowed_on_validation_is_asked_of_test(toy_model, toy_task, mo
     monkeypatch.setattr(measure, "measured", planted)
     result = shrink(toy_model, toy_task, replace(BARE, target="5 points", step=0.3)).result
     (said,) = [note for note in result.notes if note.startswith("at most 5 points lost on the test set")]
+    assert said.partition("): ")[2].partition(":")[0] == verdict
+
+
+@pytest.mark.parametrize(("texts", "verdict"), [(20, "open"), (1000, "certain")])
+def test_few_texts_of_which_no_answer_changes_are_no_evidence_that_little_is_lost(texts, verdict):
+    task = SimpleNamespace(test=range(texts), metric="accuracy")
+    same = pd.DataFrame({"arm": ["cut"], "change": [0.0], "change_low": [0.0], "change_high": [0.0]})
+    (said,) = _allowed(SimpleNamespace(target=Target.parse("1 point"), task=task), same, "cut")
     assert said.partition("): ")[2].partition(":")[0] == verdict

@@ -12,10 +12,10 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.result import Result
 from bertscope.data.read import read_task
-from bertscope.data.relabelled import flipped_rows, folds_of, held_out_fold, with_flipped_labels
+from bertscope.data.relabelled import by_chance, flipped_rows, folds_of, held_out_fold, with_flipped_labels
 from bertscope.data.task import Task
-from bertscope.experiments.mislabelled.measure import auc, by_chance, confident_others, detected_by, measure
-from bertscope.experiments.mislabelled.question import MislabelledConfig, mislabelled
+from bertscope.experiments.mislabelled.measure import auc, confident_others, detected_by, measure
+from bertscope.experiments.mislabelled.question import MislabelledConfig, check, mislabelled
 from short_training import make_task
 
 
@@ -129,6 +129,15 @@ def test_chance_within_labels_against_draws():
         assert p == pytest.approx(np.mean(np.array(drawn) >= found), abs=0.03)
     one = np.zeros(60, int)
     assert by_chance(3, doubted, flipped, one)[1] == pytest.approx(hypergeom.sf(2, 60, flipped.sum(), doubted.sum()))
+
+
+def test_too_few_labels_to_show_anything_are_refused_before_any_training():
+    with pytest.raises(
+        UserError, match=r"flip is 0\.05: the one label of 24 that it exchanges could be found by luck"
+    ):
+        check(planted(24), MislabelledConfig(folds=2))
+    check(planted(24), MislabelledConfig(folds=2, flip=0.2))
+    check(planted(120), MislabelledConfig(folds=2))
 
 
 def test_by_hand():

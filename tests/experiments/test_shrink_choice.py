@@ -191,7 +191,8 @@ def test_the_price_is_said_of_each_form(toy_model, toy_task, planted_int8, tmp_p
     result = shrink(toy_model, toy_task, replace(TWICE, target="90%")).result
     (sentence,) = consequences_of(result)
     alone, cut, both = sentence.text.split("; ")
-    assert alone.endswith("at 25% of its size and loses nothing")  # by what is planted
+    # By what is planted no answer changes; of 128 texts 2.9% may have others, and none of them be here.
+    assert alone.endswith("at 25% of its size and loses nothing that can be shown (at most 2.9 points)")
     assert cut.startswith("cut to ") and "% of its inner weights and not trained again, it is " in cut
     assert both.startswith("with both, it is ")
     broken = result.numbers(key="change", arm=BOTH)[0]

@@ -11,7 +11,10 @@ import torch
 import transformers
 from transformers import AutoConfig
 
-from bertscope.experiments.shrink.usage import opening, usage_of
+from bertscope.core.errors import UserError
+from bertscope.experiments.shrink.question import shrink
+from bertscope.experiments.shrink.usage import opening, opens_alone, usage_of
+from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.encoder import Encoder
 from bertscope.models.export import write_onnx
 from bertscope.models.load import load
@@ -118,6 +121,24 @@ def test_pairs_and_several_labels(several, _pocket, tmp_path, monkeypatch):
         assert found == names[logits.argmax(-1)].tolist() == [one["label"] for one in piped]
 
 
+def test_several_labels_are_given_from_the_threshold_on_that_was_chosen(_pocket):
+    model = tiny("classifier", _pocket.tokenizer, problem_type="multi_label_classification")
+    told = "\n".join(opening(model, "cut", onnx=True, threshold=-1.25))
+    assert "if size > -1.25] for row in logits]  # a label is given from a probability of 0.223 on" in told
+    assert "max_length=64)  # a label is given from a probability of 0.223 on" in told
+
+
+@pytest.mark.parametrize("form", [ClassifierForm("relu"), ClassifierForm(pooler=False)])
+def test_a_classifier_of_another_form_is_not_said_to_open_in_transformers_alone(form, toy_task, _pocket):
+    """Which would draw new weights for it, and answer anything."""
+    model = with_task_head(_pocket, toy_task, form=form)
+    told = "\n".join(opening(model, "cut", onnx=True))
+    assert "transformers alone would draw weights for one anew" in told and "pipeline" not in told
+    assert not opens_alone(model) and opens_alone(with_task_head(_pocket, toy_task))
+    with pytest.raises(UserError, match=r"another classifier than its family's own.*leave out --shape plain"):
+        shrink(model, toy_task, shape="plain", force=True)
+
+
 @pytest.mark.slow
 def test_tags(_pocket, tmp_path, monkeypatch):
     model = tiny("token-classifier", _pocket.tokenizer)
@@ -159,5 +180,5 @@ def test_a_cut_model_of_spans_is_used_as_its_card_says(_pocket, tmp_path, monkey
     planted = PLANTED["spans"]
     task = planted.task(24)
     model = with_task_head(planted.model(_pocket.tokenizer), task).cut(["head:1.1"])
-    told = "\n".join(opening(model, onnx=False))
+    told = "\n".join(opening(model, "cut", onnx=False))
     assert "transformers alone can't open" in told and "AutoModelForQuestionAnswering" not in told

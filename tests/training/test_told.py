@@ -14,6 +14,7 @@ from bertscope.experiments.freeze.question import FreezeConfig, freeze
 from bertscope.experiments.scratch.question import TRAININGS, ScratchConfig, scratch
 from bertscope.experiments.scratch.untuned import UntunedConfig, untuned
 from bertscope.models.encoder import Encoder
+from bertscope.training.advice import note
 from bertscope.training.finetune.question import FinetuneConfig, finetune
 from bertscope.training.told import as_told, moments_of
 
@@ -49,6 +50,8 @@ def test_a_training_is_scored_and_compared_by_what_the_model_says(tiny, tasks):
         assert np.array_equal(moments_of(read, run), right.moments(run.arrays["outputs"]))
         assert as_told(read, run).chance() == right.chance()
         assert as_told(read, run).chance(read.validation) == right.chance(right.validation)
+        advised = note(run)  # of one training, which says nothing of those that it is compared with
+        assert advised is not None and advised in run.notes and advised not in as_told(read, run).notes
     config = FreezeConfig(movement=False)
     told, wanted = (freeze.compute(held, task, config=config) for task in (read, right))
     assert told["chance"].value == right.chance()

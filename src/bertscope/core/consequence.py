@@ -242,8 +242,8 @@ def is_above(score: Number, bar: float) -> bool | None:
     return True if score.low > bar else False if score.high < bar else None
 
 
-def is_open(change: Number) -> bool:
-    """Whether a change could be none."""
+def is_open(change: Number | Estimate) -> bool:
+    """Whether a change could be none; of few trainings, which have no interval, nobody knows."""
     return change.low is None or change.high is None or change.low <= 0 <= change.high
 
 

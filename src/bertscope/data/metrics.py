@@ -37,6 +37,19 @@ METRICS: dict[str, tuple[MetricName, ...]] = {
 """The metrics of each kind of task; the first stands for it, unless the task names another, as one does whose tags
 are no entities."""
 
+_CORRELATIONS = ("matthews", "pearson")
+"""The metrics that go below 0, down to -1; all others are shares."""
+
+
+def between(name: str) -> tuple[float, float]:
+    """Between what a metric lies.
+
+    >>> between("accuracy"), between("pearson")
+    ((0.0, 1.0), (-1.0, 1.0))
+    """
+    return (-1.0, 1.0) if name in _CORRELATIONS else (0.0, 1.0)
+
+
 # A variance smaller than this share of the mean square is rounding: the predictions are constant.
 _ROUNDING = 1e-12
 

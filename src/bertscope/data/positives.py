@@ -113,6 +113,11 @@ def held_out(sets: Sets) -> tuple[Sets, Sets]:
     return sets.take(np.flatnonzero(~outside)), sets.take(np.flatnonzero(outside))
 
 
+def _is_unlabelled(data: Task | Examples) -> bool:
+    """Whether it is a task made of texts that were given without labels."""
+    return isinstance(data, Task) and data.kind == "masked"
+
+
 def _rows(data: Task | Examples) -> Examples:
     return data.train if isinstance(data, Task) else data
 
@@ -132,7 +137,9 @@ def _pairs(data: Task | Examples, least_score: float | None) -> Iterator[tuple[s
 def _matching(data: Task | Examples, least_score: float | None) -> np.ndarray:
     """Which rows hold two texts that belong together."""
     label = _rows(data).label
-    scored = isinstance(data, Task) and data.kind == "regression"
+    if _is_unlabelled(data):
+        label, data = None, _rows(data)
+    scored = isinstance(data, Task) and data.kind in ("regression", "vectors")
     if least_score is not None and not scored:
         raise UserError(f"--least-score is for pairs with scores; {data.name or 'the data'} has none")
     if not isinstance(data, Task):
@@ -148,7 +155,7 @@ def _matching(data: Task | Examples, least_score: float | None) -> np.ndarray:
 def _triples(data: Task | Examples) -> Iterator[tuple[str, ...]]:
     """Each entailed sentence with its premise and one that contradicts it; where a premise has several of those, they
     are taken in turn."""
-    if not isinstance(data, Task):
+    if not isinstance(data, Task) or _is_unlabelled(data):
         raise UserError(f"{data.name or 'the data'} has no labels; triples are made of a task such as snli")
     follows, contradicts = _place(data, (_FOLLOWS,)), _place(data, (_CONTRADICTS,))
     by_premise: dict[str, tuple[list[str], list[str]]] = {}

@@ -64,3 +64,21 @@ def held_out_fold(task: Task, fold: int, folds: int) -> Task:
     note = f"fold {fold} of {folds}: {len(test):,} training rows are held out, and are the test set here"
     name = f"{task.name}, fold {fold} of {folds}"
     return replace(task, name=name, train=train, test=test, notes=(*task.notes, note))
+
+
+def by_chance(found: int, doubted: np.ndarray, flipped: np.ndarray, label: np.ndarray) -> tuple[float, float]:
+    """How many exchanged labels would be found if as many rows of each label were drawn at random as are doubted, and
+    how likely as many as here are then: exact, a sum of hypergeometric numbers.
+
+    Within labels, since a rare label is doubted more, and exchanged labels are more often rare than others: whoever
+    knew the labels' shares alone would find some.
+    """
+    from scipy.stats import hypergeom
+
+    expected, chances = 0.0, np.ones(1)
+    for one in np.unique(label):
+        rows = label == one
+        total, wrong, drawn = int(rows.sum()), int((rows & flipped).sum()), int((rows & doubted).sum())
+        expected += drawn * wrong / total
+        chances = np.convolve(chances, hypergeom.pmf(np.arange(min(wrong, drawn) + 1), total, wrong, drawn))
+    return expected, float(min(1.0, chances[found:].sum()))

@@ -26,7 +26,7 @@ class Arms(Generic[Arm]):
     runs      by arm and seed, the moments [n, k]; every arm has the same seeds
     value     from means of moments to the metric
     columns   what tables call the keys that an arm is known by
-    within    between what the metric lies: no interval of a score goes beyond
+    within    between what the metric lies: no interval of a score goes beyond, and none of a difference by more
     """
 
     def __init__(
@@ -98,7 +98,9 @@ class Arms(Generic[Arm]):
 
     def _weighted(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sums of arms by weights [sum, arm], on the same seeds and examples, and their intervals."""
-        low, high = interval_over_runs(np.tensordot(weights, self._values, 1))
+        least, most = self._within
+        ends = interval_over_runs(np.tensordot(weights, self._values, 1))
+        low, high = (end.clip(least - most, most - least) for end in ends)
         return weights @ self._each.mean(1), low, high
 
     def trainings(self) -> pd.DataFrame:

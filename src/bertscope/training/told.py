@@ -15,6 +15,7 @@ import numpy as np
 
 from bertscope.core.examples import Examples
 from bertscope.data.task import Task
+from bertscope.training.advice import note
 
 if TYPE_CHECKING:
     from bertscope.core.predictions import Predictions
@@ -46,7 +47,9 @@ def as_told(task: Task, run: Result) -> Task:
     if not blind:
         return task
     known = {one.name: getattr(task, one.name) for one in fields(task)}
-    known["notes"] = tuple(dict.fromkeys([*task.notes, *run.notes]))  # what is masked, which threshold was decided
+    advised = note(run) if "after" in run else None  # that is of this training alone
+    notes = [one for one in run.notes if one != advised]  # what is masked, which threshold was decided
+    known["notes"] = tuple(dict.fromkeys([*task.notes, *notes]))
     return ToldTask(**known, blind=blind)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bertscope.core.result import Result
+from bertscope.data.metrics import between
 from bertscope.data.slices import mentions
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
@@ -38,7 +39,8 @@ def measure(
 
 def _on(rows: np.ndarray, moments: Mapping[str, Mapping[int, np.ndarray]], task: Task) -> Arms[str]:
     """The arms on some of the test set's rows."""
-    return Arms({arm: {seed: run[rows] for seed, run in runs.items()} for arm, runs in moments.items()}, task.value)
+    on = {arm: {seed: run[rows] for seed, run in runs.items()} for arm, runs in moments.items()}
+    return Arms(on, task.value, within=between(task.metric))
 
 
 def _flips(trained: Mapping[str, Mapping[int, Result]], swapped: Sequence[Result], task: Task) -> Arms[str]:

@@ -115,7 +115,7 @@ bias = Question(
             "spans": "flips of questions whose text has words to exchange (that would move the answers' places)",
         },
     ),
-    version=3,
+    version=4,
     main="effect_of_words",
     cite="the CS4650 project's biased data, with a control; Garg et al. 2019, Counterfactual Fairness in Text "
     "Classification through Robustness",

@@ -13,7 +13,7 @@ from bertscope.core.estimate import cell
 from bertscope.core.figure import Figure
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.statement import Statement, in_points, points, runs, sure
+from bertscope.core.statement import Statement, in_points, number_of, points, runs, sure
 from bertscope.data.slices import mentions
 from bertscope.data.subsets import in_brief, labels_of_rows
 from bertscope.data.task import Task
@@ -123,7 +123,7 @@ def _notes(tables: dict[str, pd.DataFrame], run: Result, task: Task, config: Bia
     batches = [-(-rows // batch) for rows in (train["rows"], train["rows"] - train["mention"])]
     notes = [
         f"{train['mention']:,} of {train['rows']:,} training rows mention {in_brief(config.words)}: without them an "
-        f"epoch has {batches[1]:,} batches of {batch} instead of {batches[0]:,}",
+        f"epoch has {number_of(batches[1], 'batch', 'batches')} of {batch} instead of {batches[0]:,}",
         f"the slice is the {test['mention']:,} of {test['rows']:,} test rows that mention one of the words",
         *(_sum(tables, on, task.metric) for on in ("slice", "all")),
     ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence, lost
-from bertscope.core.estimate import Estimate
+from bertscope.core.consequence import Consequence, is_open, lost
+from bertscope.core.estimate import cell
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars
 from bertscope.core.statement import percent
@@ -18,7 +18,9 @@ def consequences(result: Result) -> list[Consequence]:
     row = (
         harmless.sort_values("trained_share") if len(harmless) else frozen.sort_values("effect", ascending=False)
     ).iloc[0]
-    told = lost(Estimate.of(row["effect"], row["effect_low"], row["effect_high"]))
-    text = f"Training {percent(row['trained_share'])} of its weights and leaving the others as they were {told}."
+    change = cell(row, "effect")
+    text = (
+        f"Training {percent(row['trained_share'])} of its weights and leaving the others as they were {lost(change)}."
+    )
     beside = Bars.of({"whole": arms.loc[arms["arm"] == "whole", "score"].iloc[0], "so": row["score"]}, most=1.0)
-    return [Consequence("knows", text, 0.4, "scores", beside, bool(row["effect_low"] <= 0 <= row["effect_high"]))]
+    return [Consequence("knows", text, 0.4, "scores", beside, is_open(change))]

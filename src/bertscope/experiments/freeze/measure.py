@@ -14,6 +14,7 @@ from bertscope.core.layers import Layers
 from bertscope.core.model_record import ModelRecord
 from bertscope.core.result import Result
 from bertscope.core.variance_components import group_values, interval_over_runs
+from bertscope.data.metrics import between
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
 from bertscope.experiments.freeze.question import WHOLE, FreezeConfig
@@ -38,7 +39,8 @@ def measure(
     runs = [(arm, seed) for arm in frozen for seed in config.seeds]
     trained, task = found_again(tuned, _run, runs), as_told(task, tuned[0])
     moments = {run: moments_of(task, one) for run, one in trained.items()}
-    arms = Arms({arm: {seed: moments[arm, seed] for seed in config.seeds} for arm in frozen}, task.value)
+    of_arms = {arm: {seed: moments[arm, seed] for seed in config.seeds} for arm in frozen}
+    arms = Arms(of_arms, task.value, within=between(task.metric))
     moved = None
     if examples is not None:
         base, *others = _base_first(only_model(tuned[0]), states)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bertscope.core.equivalence import margin
-from bertscope.core.estimate import cell
+from bertscope.core.estimate import column, extreme
 from bertscope.core.figure import Figure
 from bertscope.core.intervals import ENOUGH_RUNS
 from bertscope.core.layers import Layers
@@ -48,9 +48,14 @@ def freeze_result(
 
 
 def sentence(result: Result) -> Statement | None:
-    rows = result.tables["arms"]
+    arms = result.tables["arms"]
+    rows = arms[arms["arm"] != WHOLE]
+    if rows.empty:
+        return None
     row = rows.iloc[int(rows["effect"].argmin())]
-    change, held = cell(row, "effect"), freeze.words["arm"].get(row["arm"], row["arm"])
+    # Which costs most was looked for in the scores that say how much.
+    change = extreme(column(rows, "effect", "effect_low", "effect_high"), min)
+    held = freeze.words["arm"].get(row["arm"], row["arm"])
     said = (
         f"Of what was tried, freezing {held} costs most: the score changes by {sure(change, points)} points "
         f"({runs(row)})."

@@ -20,6 +20,7 @@ from bertscope.core.agreement import (
     kept_by_four_interval,
 )
 from bertscope.core.result import Result
+from bertscope.data.metrics import between
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
 from bertscope.experiments.lottery.classes import classes
@@ -121,7 +122,7 @@ def _arms(tuned: Mapping[int, Result], tickets: Mapping[Who, Result], task: Task
             if stage in ticket.arrays:
                 of_arm = found.setdefault((who.method, who.arm, stage), {})
                 of_arm[who.seed] = moments_of(task, ticket, stage)
-    return Arms(found, task.value, _COLUMNS)
+    return Arms(found, task.value, _COLUMNS, between(task.metric))
 
 
 def _table(arms: Arms[Key], tickets: Mapping[Who, Result], task: Task) -> pd.DataFrame:

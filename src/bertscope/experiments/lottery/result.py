@@ -85,9 +85,10 @@ def sentence(result: Result) -> Statement | None:
     (full,) = result.numbers(key="score", arm="full")
     left = float(rows["good"]["left"])
     misses = counted(_misses(result.tables, method), "of the masks misses", "of the masks miss")
+    whole = sure(Estimate.of_number(full))
     told = (
-        f"{percent(left)} of the blocks' weights still do the task; trained again, they score {good}, as many at "
-        f"random {random}, the least important {bad} and the full model {sure(Estimate.of_number(full))} "
+        f"By the validation set, {percent(left)} of the blocks' weights still do the task; trained again, they score "
+        f"{good}, as many at random {random}, the least important {bad} and the full model {whole} "
         f"({runs(rows['good'])}, {method}-pruning). Not trained again, {misses} the score that must be reached on "
         "the test set."
     )

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from bertscope.core.result import Result
-from bertscope.data.relabelled import flipped_rows, folds_of, held_out_fold, one_label_each, with_flipped_labels
+from bertscope.data.relabelled import (
+    by_chance,
+    flipped_rows,
+    folds_of,
+    held_out_fold,
+    one_label_each,
+    with_flipped_labels,
+)
 from bertscope.data.task import Task
 from bertscope.experiments.mislabelled.question import MislabelledConfig, check
 from bertscope.experiments.mislabelled.result import Detected, Found, mislabelled_result
@@ -77,24 +84,6 @@ def detected_by(score: np.ndarray, doubted: np.ndarray, flipped: np.ndarray, lab
         int(doubted.sum()), found, int(flipped.sum()), expected, p, auc(score, flipped),
         float(precision[flipped[order]].mean()), recall, precision,
     )  # fmt: skip
-
-
-def by_chance(found: int, doubted: np.ndarray, flipped: np.ndarray, label: np.ndarray) -> tuple[float, float]:
-    """How many exchanged labels would be found if as many rows of each label were drawn at random as are doubted, and
-    how likely as many as here are then: exact, a sum of hypergeometric numbers.
-
-    Within labels, since a rare label is doubted more, and exchanged labels are more often rare than others: whoever
-    knew the labels' shares alone would find some.
-    """
-    from scipy.stats import hypergeom
-
-    expected, chances = 0.0, np.ones(1)
-    for one in np.unique(label):
-        rows = label == one
-        total, wrong, drawn = int(rows.sum()), int((rows & flipped).sum()), int((rows & doubted).sum())
-        expected += drawn * wrong / total
-        chances = np.convolve(chances, hypergeom.pmf(np.arange(min(wrong, drawn) + 1), total, wrong, drawn))
-    return expected, float(min(1.0, chances[found:].sum()))
 
 
 def auc(score: np.ndarray, flipped: np.ndarray) -> float:

@@ -22,6 +22,8 @@ DETECTORS = {
     "while_trained": "mean p(label) while it was trained on",
 }
 """By what a label is doubted."""
+LEVEL = 0.05
+"""How likely as many finds may be by chance where labels are doubted at all."""
 _NO_LABEL = "its rows don't have one label each that could be exchanged for another"
 
 
@@ -64,12 +66,23 @@ def plan(base: Step | Root, task: Root, config: MislabelledConfig = MislabelledC
 
 
 def check(task: Task, config: MislabelledConfig) -> None:
-    """Refuse data whose rows don't have one label each, or too few for so many folds."""
-    from bertscope.data.relabelled import held_out_fold, with_flipped_labels
+    """Refuse data whose rows don't have one label each, too few for so many folds, or too few for the check to show
+    anything: before all the trainings."""
+    from bertscope.data.relabelled import by_chance, flipped_rows, held_out_fold, one_label_each, with_flipped_labels
 
-    for labelled in (task, with_flipped_labels(task, config.flip, config.seed)):
+    noisy = with_flipped_labels(task, config.flip, config.seed)
+    for labelled in (task, noisy):
         for fold in range(1, config.folds + 1):
             held_out_fold(labelled, fold, config.folds)
+    flipped = flipped_rows(task, config.flip, config.seed)
+    count = int(flipped.sum())
+    _, best = by_chance(count, flipped, flipped, one_label_each(noisy))
+    if best >= LEVEL:
+        which = "the one label" if count == 1 else f"the {count} labels"
+        raise UserError(
+            f"flip is {config.flip:g}: {which} of {len(flipped):,} that it exchanges could be found by luck alone "
+            f"(p = {best:.2g} at best), and no label would be doubted; exchange more with --flip, or give more rows"
+        )
 
 
 mislabelled = Question(

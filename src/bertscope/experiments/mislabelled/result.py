@@ -14,11 +14,9 @@ from bertscope.core.number import Number
 from bertscope.core.result import Result
 from bertscope.core.statement import Statement, percent
 from bertscope.data.task import Task
-from bertscope.experiments.mislabelled.question import DETECTORS, mislabelled
+from bertscope.experiments.mislabelled.question import DETECTORS, LEVEL, mislabelled
 from bertscope.training.row_map import how_learnt, texts
 
-LEVEL = 0.05
-"""How likely as many finds may be by chance where labels are doubted at all."""
 _LISTED, _POINTS = 1000, 60
 """Rows of the list, and points of a curve, at most."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bertscope.core.result import Result
+from bertscope.data.metrics import between
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
 from bertscope.experiments.scratch.question import CONSTANT, UNTUNED, ScratchConfig
@@ -28,4 +29,4 @@ def measure(
     task = as_told(task, tuned[0])
     moments = {arm: {seed: moments_of(task, run) for seed, run in of_arm.items()} for arm, of_arm in runs.items()}
     moments[CONSTANT] = dict.fromkeys(config.seeds, task.blind_moments())
-    return scratch_result(runs, Arms(moments, task.value), task, shapes, config)
+    return scratch_result(runs, Arms(moments, task.value, within=between(task.metric)), task, shapes, config)

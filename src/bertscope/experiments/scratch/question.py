@@ -129,7 +129,7 @@ scratch = Question(
     scoring=Scoring(
         refuses={"vectors": "there is nothing on top of the encoder: with all of it frozen, nothing is left to train"}
     ),
-    version=4,
+    version=5,
     main="score",
     better="higher",
     cite="Kovaleva et al. 2019, Revealing the Dark Secrets of BERT, table 2",

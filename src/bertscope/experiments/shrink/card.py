@@ -15,9 +15,8 @@ from bertscope.core.result import Result
 from bertscope.experiments.changed_answers import changed_lines
 from bertscope.experiments.comparison import WHOLE, texts_at_a_time
 from bertscope.experiments.shrink.choice import RULE, best_of
-from bertscope.experiments.shrink.usage import opening, usage_of
+from bertscope.experiments.shrink.usage import opening, opens_alone, usage_of
 from bertscope.experiments.shrink.writing import WHERE
-from bertscope.models.surgery import is_plain
 
 if TYPE_CHECKING:
     from bertscope.models.encoder import Encoder
@@ -30,11 +29,12 @@ library_name: {library}
 ---"""
 
 
-def card(result: Result, encoder: Encoder, *, onnx: bool, pairs: bool = False) -> str:
-    """A README.md in the hub's form; `pairs` says whether the model reads two texts at a time."""
+def card(result: Result, encoder: Encoder, *, onnx: bool, pairs: bool = False, threshold: float | None = None) -> str:
+    """A README.md in the hub's form; `pairs` says whether the model reads two texts at a time, and `threshold` from
+    which log-odds on it gives one of several labels."""
     (whole,) = result.models.values()
     usage, subject = usage_of(encoder), result.subject
-    library = "transformers" if usage.plain and is_plain(encoder) else "bertscope"
+    library = "transformers" if opens_alone(encoder) else "bertscope"
     tag = f"pipeline_tag: {usage.tag}\n" if usage.tag else ""
     parts = [
         _HEADER.format(library=library, tag=tag),
@@ -49,7 +49,7 @@ def card(result: Result, encoder: Encoder, *, onnx: bool, pairs: bool = False) -
         "## What was cut",
         _layers(result),
         "## How to use it",
-        *opening(encoder, best_of(result.tables["forms"]), onnx=onnx, pairs=pairs),
+        *opening(encoder, best_of(result.tables["forms"]), onnx=onnx, pairs=pairs, threshold=threshold or 0.0),
         "## How this was measured",
         "\n".join(f"- {note}" for note in [*result.notes, RULE, _versions()]),
     ]

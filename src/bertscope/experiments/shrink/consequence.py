@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence
-from bertscope.core.number import Number
+from bertscope.core.consequence import Consequence, is_open
+from bertscope.core.equivalence import allowing_for_few
+from bertscope.core.estimate import Estimate
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars
 from bertscope.core.statement import percent, points
@@ -21,7 +22,7 @@ _MATTERS = 0.05
 def consequences(result: Result) -> list[Consequence]:
     forms = result.tables["forms"].set_index("arm")
     scores = {arm: result.numbers(key="score", arm=arm)[0] for arm in ("whole", *forms.index)}
-    changes = {arm: result.numbers(key="change", arm=arm)[0] for arm in forms.index}
+    changes = {arm: _change(result, str(arm)) for arm in forms.index}
     told = [
         f"{_done(str(arm), result)}, it is {row['faster']:.1f} times as fast at {percent(row['size'])} of its size "
         f"{_price(changes[arm])}"
@@ -32,8 +33,8 @@ def consequences(result: Result) -> list[Consequence]:
     text = f"{'; '.join(told)}.{chosen}"
     beside = Bars.of({_SHORT.get(arm, arm): score for arm, score in scores.items()}, most=1.0)
     command = "" if _trained(result) else "bertscope shrink {model} --on {data} --out smaller"
-    is_open = _is_open(changes[best])
-    return [Consequence("price", text[0].upper() + text[1:], 0.9, "scores", beside, is_open, command)]
+    undecided = _matters(changes[best])
+    return [Consequence("price", text[0].upper() + text[1:], 0.9, "scores", beside, undecided, command)]
 
 
 def _done(arm: str, result: Result) -> str:
@@ -50,12 +51,19 @@ def _trained(result: Result) -> bool:
     return bool(result.provenance.get("settings", {}).get("retrain", True))
 
 
-def _price(change: Number) -> str:
+def _change(result: Result, arm: str) -> Estimate:
+    """What becomes of the score. Where no answer of few texts changed, others might."""
+    (change,) = result.numbers(key="change", arm=arm)
+    own = Estimate.of_number(change)
+    return allowing_for_few(own, change.n or 1) if is_open(own) else own
+
+
+def _price(change: Estimate) -> str:
     """What is lost of the score.
 
-    >>> _price(Number("change", -0.03, -0.05, -0.01)), _price(Number("change", -0.002, -0.008, 0.004))
+    >>> _price(Estimate(-0.03, -0.05, -0.01)), _price(Estimate(-0.002, -0.008, 0.004))
     ('and loses 3.0 points (1.0 to 5.0)', 'and loses nothing that can be shown (at most 0.8 points)')
-    >>> _price(Number("change", -0.07, -0.158, 0.01))
+    >>> _price(Estimate(-0.07, -0.158, 0.01))
     'and what it loses is open (up to 15.8 points)'
     """
     if change.low is None or change.high is None:
@@ -64,13 +72,12 @@ def _price(change: Number) -> str:
         return f"and loses {points(-change.value)} points ({points(-change.high)} to {points(-change.low)})"
     if change.low > 0:
         return f"and gains {points(change.value)} points ({points(change.low)} to {points(change.high)})"
-    if _is_open(change):
+    if _matters(change):
         return f"and what it loses is open (up to {points(-change.low)} points)"
-    most = f" that can be shown (at most {points(-change.low)} points)" if change.low < 0 else ""
-    return f"and loses nothing{most}"
+    return f"and loses nothing that can be shown (at most {points(-change.low)} points)"
 
 
-def _is_open(change: Number) -> bool:
+def _matters(change: Estimate) -> bool:
     if change.low is None or change.high is None:
         return True
     return change.low < -_MATTERS and change.high >= 0

@@ -28,6 +28,7 @@ from bertscope.experiments.shrink.question import ShrinkConfig, Target
 from bertscope.experiments.shrink.reaching import Reached, reach
 from bertscope.experiments.shrink.result import shrink_result
 from bertscope.experiments.shrink.writing import BESIDE, keep_beside, save_cut, written_to
+from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.encoder import Encoder
 from bertscope.models.evaluating import evaluating
 from bertscope.models.export import export_onnx, quantise, why_no_onnx
@@ -92,7 +93,7 @@ class Shrinking:
         self.pruned = [] if pruned is None else _pruned_parts(pruned, encoder)
         self.target = Target.parse(config.target or "2x") if config.target or pruned is None else None
         self.score = self.validation_score(encoder)
-        self.notes = [*task.notes, *self.score.notes, *self._warnings()]
+        self.notes = [*task.notes, *self.score.notes, *self._warnings(), *_of_another(pruned, encoder)]
         if why:
             self.notes.append(f"no form in int8 was tried, which alone may be enough: {why}")
         if self.score.low <= self.score.chance and not config.force:
@@ -131,7 +132,8 @@ class Shrinking:
         forms = chosen(models, times, self.target, self.config.batch)
         result = shrink_result(self, found, smaller, models, times, forms, self._changed(contenders))
         keep_beside(self.encoder, folder, best_of(forms) == WHOLE_INT8)
-        told = card(result, smaller, onnx=self.onnx, pairs=self.task.test.pair is not None)
+        pairs, threshold = self.task.test.pair is not None, self.task.threshold
+        told = card(result, smaller, onnx=self.onnx, pairs=pairs, threshold=threshold)
         (folder / "README.md").write_text(told, encoding="utf-8")
         return result
 
@@ -238,6 +240,11 @@ def _refuse_uneven(encoder: Encoder, pruned: Result | None) -> None:
             f"{encoder.name}'s layers have different numbers of heads or neurons already, which no plain cut mends; "
             "leave out --shape plain, or cut the model that it was made of"
         )
+    if ClassifierForm.of(encoder.model.config) != ClassifierForm():
+        raise UserError(
+            f"{encoder.name} has another classifier than its family's own, which transformers alone can't open "
+            "however it is cut; leave out --shape plain"
+        )
 
 
 def _pruned_parts(pruned: Result, encoder: Encoder) -> list[Unit]:
@@ -251,6 +258,18 @@ def _pruned_parts(pruned: Result, encoder: Encoder) -> list[Unit]:
     votes = pruned.arrays["survivors"].mean(0) if "survivors" in pruned.arrays else table["survives"].to_numpy(float)
     gone = [Unit.parse(unit) for unit, share in zip(table["unit"], votes, strict=True) if share <= 0.5]
     return [unit.check(encoder.head_counts, encoder.neuron_counts) for unit in gone]
+
+
+def _of_another(pruned: Result | None, encoder: Encoder) -> list[str]:
+    """That the parts were found in another model: what isn't needed there may be needed here. A lottery is about the
+    base of the models that it trains."""
+    if pruned is None or not pruned.models:
+        return []
+    about, own = list(pruned.models.values())[-1], encoder.record
+    base = own.origin.base if own.origin and pruned.question == "lottery" else None
+    if about.is_same(own) or (base and about.is_same(base)):
+        return []
+    return [f"what was cut first was pruned from {about.name}, which is another model than this"]
 
 
 def _need_equal(one: str, outputs: np.ndarray, other: str, wanted: np.ndarray, most: float) -> None:

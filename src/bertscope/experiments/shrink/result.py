@@ -11,7 +11,8 @@ import pandas as pd
 import torch
 
 from bertscope.core.config import to_json
-from bertscope.core.estimate import Estimate
+from bertscope.core.equivalence import allowing_for_few
+from bertscope.core.estimate import Estimate, cell
 from bertscope.core.figure import Figure
 from bertscope.core.model_record import records
 from bertscope.core.number import Number
@@ -193,18 +194,18 @@ def _times(value: float) -> str:
 
 def _allowed(work: Shrinking, models: pd.DataFrame, best: str) -> list[str]:
     """Whether the test set bears out, for certain, that no more was lost than the target allows on the validation
-    set."""
+    set; where hardly any answer changed, few texts are no evidence that none would."""
     if work.target is None or work.target.kind != "points":
         return []
-    row = models.set_index("arm").loc[best]
-    most = -work.target.value
+    row, n = models.set_index("arm").loc[best], len(work.task.test)
+    change = allowing_for_few(cell(row, "change"), n)
+    told = Number("change", change.value, change.low, change.high, unit=work.task.metric)
     verdict = "open: its interval reaches to both sides"
-    if row["change_low"] >= most:
+    if change.low is not None and change.low >= -work.target.value:
         verdict = "certain"
-    elif row["change_high"] < most:
+    elif change.high is not None and change.high < -work.target.value:
         verdict = "certainly not so"
-    change = Number("change", row["change"], row["change_low"], row["change_high"], unit=work.task.metric)
-    return [f"at most {work.target} lost on the test set, too (change {change}): {verdict}"]
+    return [f"at most {work.target} lost on the test set, too (change {told}): {verdict}"]
 
 
 def _how_measured(work: Shrinking, times: pd.DataFrame) -> list[str]:

@@ -5,11 +5,13 @@ All are run in the model's own folder, and each ends in `answers`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bertscope.experiments.comparison import CUT, CUT_INT8, WHOLE_INT8
 from bertscope.experiments.shrink.writing import BESIDE
+from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.surgery import is_plain
 
 if TYPE_CHECKING:
@@ -29,6 +31,10 @@ class Usage:
 
 
 _UNEVEN = "Its layers have different numbers of heads or neurons, which transformers alone can't open."
+_OTHER_TOP = (
+    "Its classifier isn't its family's own: transformers alone would draw weights for one anew, and its answers "
+    "would mean nothing."
+)
 _NO_TOP = "transformers alone opens it without what is on top of the encoder."
 _BERTSCOPE = """```python
 import bertscope
@@ -58,10 +64,11 @@ _CUT = "truncation=True, max_length={max_length}"
 _LABELS = 'labels = AutoConfig.from_pretrained(".").id2label\n'
 
 _ONE_TEXT, _TWO_TEXTS = '["a text", "another"]', '[("a text", "its second text"), ("another", "and its second")]'
+_GIVEN = "a label is given from a probability of {share} on"
 _PIPELINE = """from transformers import pipeline
 
 classify = pipeline("text-classification", ".")
-answers = classify({piped}, {how}{cut})"""
+answers = classify({piped}, {how}{cut}){given_from}"""
 _CLASSIFIED = """texts = {texts}
 inputs = tokenizer({given}, padding=True, {cut}, return_tensors="np")
 logits = {run}[0]
@@ -163,13 +170,24 @@ def usage_of(encoder: Encoder) -> Usage:
     return Usage("text-classification", _PIPELINE, _CLASSIFIED, needs)
 
 
-def opening(encoder: Encoder, best: str, *, onnx: bool, pairs: bool = False) -> list[str]:
+def opens_alone(encoder: Encoder) -> bool:
+    """Whether transformers opens it without this package, with what is on top."""
+    return bool(usage_of(encoder).plain) and is_plain(encoder) and _has_own_top(encoder)
+
+
+def _has_own_top(encoder: Encoder) -> bool:
+    return ClassifierForm.of(encoder.model.config) == ClassifierForm()
+
+
+def opening(encoder: Encoder, best: str, *, onnx: bool, pairs: bool = False, threshold: float = 0.0) -> list[str]:
     """The ways to use it, as the card has them, with the file of the `best` form; `pairs` says whether a classifier
-    reads two texts at a time."""
+    reads two texts at a time, and `threshold` from which log-odds on one of several labels is given."""
     usage, ways = usage_of(encoder), [_BERTSCOPE]
-    words = _words(encoder, pairs)
+    words = _words(encoder, pairs, threshold)
     if not is_plain(encoder):
         ways.append(_UNEVEN)
+    elif not _has_own_top(encoder):
+        ways.append(_OTHER_TOP)
     elif not usage.plain:
         ways.append(_NO_TOP)
     else:
@@ -183,13 +201,14 @@ def opening(encoder: Encoder, best: str, *, onnx: bool, pairs: bool = False) -> 
     return ways
 
 
-def _words(encoder: Encoder, pairs: bool) -> dict[str, Any]:
+def _words(encoder: Encoder, pairs: bool, threshold: float) -> dict[str, Any]:
     """What stands in the templates."""
     config = encoder.model.config
     several = config.problem_type == "multi_label_classification"
     chosen = "answers = [labels[int(row.argmax())] for row in logits]"
     if several:
-        chosen = "answers = [[labels[at] for at, size in enumerate(row) if size > 0] for row in logits]"
+        given = f"[labels[at] for at, size in enumerate(row) if size > {threshold:.6g}]"
+        chosen = f"answers = [{given} for row in logits]  # {_GIVEN.format(share=_share(threshold))}"
     return {
         "max_length": encoder.max_length,
         "cut": _CUT.format(max_length=encoder.max_length),
@@ -199,5 +218,14 @@ def _words(encoder: Encoder, pairs: bool) -> dict[str, Any]:
         "given": "[one for one, _ in texts], [other for _, other in texts]" if pairs else "texts",
         "piped": '[{"text": one, "text_pair": other} for one, other in ' + _TWO_TEXTS + "]" if pairs else _ONE_TEXT,
         "how": "top_k=None, " if several else "",
+        "given_from": f"  # {_GIVEN.format(share=_share(threshold))}" if several else "",
         "answers": "answers = logits[:, 0].tolist()" if config.num_labels == 1 else _LABELS + chosen,
     }
+
+
+def _share(threshold: float) -> str:
+    """
+    >>> _share(0.0), _share(-2.0)
+    ('0.5', '0.119')
+    """
+    return f"{1 / (1 + math.exp(-threshold)):.3g}"

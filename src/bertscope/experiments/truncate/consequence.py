@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from bertscope.core.consequence import Consequence, lost
-from bertscope.core.estimate import Estimate
+from bertscope.core.consequence import Consequence, is_open, lost
+from bertscope.core.estimate import cell
 from bertscope.core.result import Result
 from bertscope.core.small_picture import Bars
 
 
 def consequences(result: Result) -> list[Consequence]:
     arms = result.tables["arms"]
+    arms = arms[arms["top"] == arms["top"].iloc[0]]  # of several classifiers the first, as in the headline
     fewer = arms[(arms["removed"] > 0) & arms["from_top"] & arms["effect"].notna()]
     if fewer.empty:
         return []
@@ -17,7 +18,9 @@ def consequences(result: Result) -> list[Consequence]:
     row = (harmless if len(harmless) else fewer).sort_values("removed").iloc[-1 if len(harmless) else 0]
     count = int(row["removed"])
     what = "top layer" if count == 1 else f"top {count} layers"
-    told = lost(Estimate.of(row["effect"], row["effect_low"], row["effect_high"]))
-    text = f"Training it without its {what} {told}."
+    change = cell(row, "effect")
+    how = "Switching off" if "layers" in result.subject else "Training it without"
+    after = ", without training it again," if "layers" in result.subject else ""
+    text = f"{how} its {what}{after} {lost(change)}."
     beside = Bars.of({"whole": arms.loc[arms["arm"] == "whole", "score"].iloc[0], "so": row["score"]}, most=1.0)
-    return [Consequence("price", text, 0.5, "scores", beside, bool(row["effect_low"] <= 0 <= row["effect_high"]))]
+    return [Consequence("price", text, 0.5, "scores", beside, is_open(change))]

@@ -9,6 +9,7 @@ import pandas as pd
 
 from bertscope.core.result import Result
 from bertscope.core.units import Unit
+from bertscope.data.metrics import between
 from bertscope.data.task import Task
 from bertscope.experiments.arms import Arms
 from bertscope.experiments.comparison import size, texts_at_a_time
@@ -47,7 +48,7 @@ def measure(
             for shape, found in zip(shapes, switched_off(model, task, shapes), strict=True)
         }
     runs = {one.key: {seed: moments[*one.key, seed] for seed in config.seeds} for one in planned}
-    arms = Arms(runs, task.value, columns=("arm", "top"))
+    arms = Arms(runs, task.value, columns=("arm", "top"), within=between(task.metric))
     return truncate_result(base, task, trained, arms, planned, latencies(base, task, shapes), config)
 
 
