@@ -122,6 +122,7 @@ def test_plans_share_trainings_and_know_the_depth():
     [
         ({"seeds": ()}, "seeds are (); give one or more"),
         ({"sets": ("lower",)}, "'lower' names no layers"),
+        ({"sets": ("²",)}, "'²' names no layers"),
         ({"texts": 1}, "texts is 1; it must be at least 2"),
         ({"words": 10}, "words is 10; it must be at least 50"),
     ],

@@ -209,6 +209,7 @@ def test_sets_of_layers_and_what_is_on_them():
         ({"seeds": (1, 1)}, "seeds are (1, 1); give one or more different numbers"),
         ({"remove": ("embeddings",)}, "remove is 'embeddings'; only layers can go"),
         ({"remove": ("top",)}, "'top' names no layers"),
+        ({"remove": ("²",)}, "'²' names no layers"),
         ({"classifiers": ()}, "classifiers has nothing in it; name one or more, or leave it out"),
         ({"poolers": ()}, "poolers has nothing in it"),
         ({"dropouts": ()}, "dropouts has nothing in it"),

@@ -25,7 +25,7 @@ def match_names(names: Sequence[str], labels: Sequence[str], task: str) -> tuple
         return list(range(len(names))), []
     if sorted(theirs) == sorted(mine):
         return [theirs.index(label) for label in mine], []
-    bare = [all(name.isdigit() for name in side) for side in (theirs, mine)]
+    bare = [all(name.isdecimal() for name in side) for side in (theirs, mine)]
     numbered = any(all(NUMBERED.fullmatch(name) for name in side) for side in (theirs, mine))
     if len(theirs) != len(mine) or all(bare) or not numbered:
         raise UserError(

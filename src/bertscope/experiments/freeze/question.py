@@ -51,7 +51,7 @@ class FreezeConfig:
         check_seeds(self.seeds)
         by_recipe(self)  # refuses what can't work
         for text in self.sets:
-            if not text.isdigit():
+            if not text.isdecimal():
                 Layers.parse(text)
         check_least(self, texts=2, words=50)
 
@@ -67,7 +67,7 @@ class FreezeConfig:
 
 def _set(text: str, n_layers: int) -> Layers:
     """A number counts from the first layer, embeddings included; all of them are the encoder."""
-    if not text.isdigit():
+    if not text.isdecimal():
         return Layers.parse(text).within(n_layers)
     if int(text) > n_layers:
         raise UserError(f"{text} layers can't be frozen: the model has {n_layers}; freeze that many or fewer")

@@ -83,7 +83,7 @@ class TruncateConfig:
         for form in self.forms:
             self.training(0, Layers(), form)  # refuses what can't work
         for text in self.remove:
-            if not (text == "all" or text.isdigit()) and Layers.parse(text).embeddings | Layers.parse(text).whole:
+            if not (text == "all" or text.isdecimal()) and Layers.parse(text).embeddings | Layers.parse(text).whole:
                 raise UserError(f"remove is {text!r}; only layers can go, such as 2 (from the top), 4-6 or 2+9")
 
     @property
@@ -121,7 +121,7 @@ class TruncateConfig:
 
 def _set(text: str, n_layers: int) -> Layers:
     """A number counts from the top; anything else names layers."""
-    if not text.isdigit():
+    if not text.isdecimal():
         return Layers.parse(text).within(n_layers)
     if int(text) > n_layers:
         raise UserError(f"{text} layers can't go: the model has {n_layers}; remove that many or fewer")

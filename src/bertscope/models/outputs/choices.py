@@ -144,7 +144,7 @@ class Candidates(ModelOutput):
         return ()
 
     def place_of(self, name: str) -> int:
-        if not name.strip().isdigit() or int(name) < 1:
+        if not name.strip().isdecimal() or int(name) < 1:
             raise UserError(f"of is {name!r}; give the number of a candidate, from 1, or leave it out")
         return int(name) - 1
 
