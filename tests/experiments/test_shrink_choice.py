@@ -191,7 +191,7 @@ def test_the_price_is_said_of_each_form(toy_model, toy_task, planted_int8, tmp_p
     result = shrink(toy_model, toy_task, replace(TWICE, target="90%")).result
     (sentence,) = consequences_of(result)
     alone, cut, both = sentence.text.split("; ")
-    assert alone.endswith("at 25% of its size and loses nothing")  # by what is planted
+    assert alone.endswith("at 25% of its size and loses nothing on these texts")  # by what is planted
     assert cut.startswith("cut to ") and "% of its inner weights and not trained again, it is " in cut
     assert both.startswith("with both, it is ")
     broken = result.numbers(key="change", arm=BOTH)[0]

@@ -67,7 +67,7 @@ def _price(change: Number) -> str:
     if _is_open(change):
         return f"and what it loses is open (up to {points(-change.low)} points)"
     most = f" that can be shown (at most {points(-change.low)} points)" if change.low < 0 else ""
-    return f"and loses nothing{most}"
+    return f"and loses nothing{most or ' on these texts'}"
 
 
 def _is_open(change: Number) -> bool:
