@@ -33,6 +33,36 @@ def test_the_loss_of_scores_in_another_unit_says_no_part_is_needed():
     assert only(replace(by_loss, result=nothing)).is_open
 
 
+def test_a_loss_that_is_certain_to_rise_alone_makes_no_part_needed():
+    found = ablate("layer", (2, 3))
+    rows = found.result.tables["effects"]
+
+    def told(**columns) -> str:
+        return only(replace(found, result=replace(found.result, tables={"effects": rows.assign(**columns)}))).text
+
+    by_loss = told(certain=False)
+    assert by_loss.startswith("It uses 2 of its 4 layers") and "needs" not in by_loss
+    assert "its loss is certain to rise, most without layer 3, but no fall of its score is certain." in by_loss
+    assert "Layer 3 matters most: without it the score falls by 15.0 points." in told()
+
+
+def test_what_may_cost_more_than_all_that_is_certain_is_named():
+    found = ablate("layer", (2, 3))
+    assert only(found).text.endswith("Switching off any one of the other 2 does no harm that is certain.")
+    rows = found.result.tables["effects"].assign(loss_rise=[0.1, 0.2, 0.3, 0.4])  # 4 costs a few texts much
+    uneven = replace(found.result, tables={"effects": rows})
+    assert only(replace(found, result=uneven)).text.endswith("that is certain, though layer 4 may matter more.")
+
+
+def test_a_model_without_a_mistake_has_no_group_to_fail_on():
+    found = errors(1.0, 0.0)
+    (_, fails) = consequences_of(found.result)
+    assert fails.text.startswith("No group of texts was found")
+    perfect = replace(found.result, headline=[*found.result.headline, Number("right", 1.0, 1.0, 1.0, 400, "share")])
+    (_, fails) = consequences_of(perfect)
+    assert fails.is_open and fails.text.startswith("Nowhere on these 400 texts.")
+
+
 def circuit(verdict: str, kept: int = 3, mode: str = "mean") -> Consequence:
     change = {"as_good": (0.0, -0.01, 0.01), "worse": (-0.1, -0.15, -0.05), "open": (-0.02, -0.08, 0.04)}[verdict]
     smallest = {"kind": "head", "ranking": "loss", "kept": kept, "of": 12, "validation_area": 0.8, "verdict": verdict,

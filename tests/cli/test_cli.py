@@ -141,6 +141,19 @@ def test_help_says_what_each_flag_is_for(command):
         assert said in out
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rm", "unless you add --yes"), ("explore", "Nothing is written."), ("inspect", "Nothing is trained, unless"),
+        ("convert", "only from people you trust"), ("claims", "Which of the papers' claims"),
+    ],
+)  # fmt: skip
+def test_help_of_a_command_says_more_than_its_line_in_the_list(command, name, said):
+    for words in ([name, "--help"], [name, "-h"]):
+        code, out, _ = command(*words)
+        assert code == 0 and said in " ".join(out.split())
+
+
 def test_help_is_quick():
     """Under half a second of processor time, whatever else the machine is doing: nothing heavy sneaks in."""
     times = []

@@ -54,6 +54,7 @@ def test_a_head_is_switched_off_and_on_again(visit, checkpoints, labels):
     agree(page, checkpoints, labels, off=(["head:2.3"], ["head:2.3"]))
     assert max(abs(shown(page, 0)[label] - before[0][label]) for label in labels) > 0.001  # it can be seen
     assert page.locator("[data-chip]").all_inner_texts() == ["head 2.3\nin A and B\n✕"]
+    assert page.locator(".head-card h2").inner_text() == "What is known of head 2.3"
     assert page.locator("[data-head='2.3']").get_attribute("aria-label").endswith("switched off")
     page.keyboard.press("Control+z")
     settled(page)

@@ -57,6 +57,15 @@ def test_everything_by_keyboard_alone(visit, checkpoints):
     assert page.locator("#spoken").inner_text().count("before the switches") == 0
 
 
+def test_parts_are_typed_as_the_page_writes_them(visit):
+    page = visit()
+    page.get_by_placeholder("head:4.2").fill("head 2.3, MLP 1 layer:2")
+    page.keyboard.press("Enter")
+    settled(page)
+    chips = page.locator("[data-chip]").evaluate_all("(all) => all.map((one) => one.dataset.chip)")
+    assert sorted(chips) == ["head:2.3", "layer:2", "mlp:1"]
+
+
 @pytest.mark.slow
 def test_every_control_has_a_name(visit):
     page = visit()

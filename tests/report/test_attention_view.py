@@ -109,6 +109,7 @@ def test_clicks_and_keys_choose_a_head(opened):
 
 def test_the_matrix_tells_what_the_arrays_hold(opened, shown):
     page, step, n = opened(at="#head-3.2"), packed(shown).step, len(shown.tokens)
+    assert page.get_by_text("Each row is a token that looks (query)").is_visible()
     first, other = shown.map(3, 2), shown.map(3, 2, other=True)
     for query, key in ((0, 0), (4, 9), (n - 1, 3)):
         at_cell(page, 1, query, key, n)
@@ -174,6 +175,7 @@ def test_everything_is_reached_by_tab(opened):
 def test_lines_follow_a_token_and_the_texts(opened, shown):
     page = opened(at="#head-3.3")
     page.locator("input[value=lines]").check()
+    assert page.get_by_text("(query, on the left)").is_visible()
     svg = page.locator(".panels svg").nth(1)
     lines = "(svg) => (svg.querySelector('.lines').innerHTML.match(/M/g) ?? []).length"
     n, weights = len(shown.tokens), shown.map(3, 3, other=True)

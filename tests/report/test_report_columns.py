@@ -7,6 +7,7 @@ from dataclasses import replace
 import pandas as pd
 
 from bertscope.core.figure import Figure
+from bertscope.core.registry import find
 from bertscope.core.result import Result
 from bertscope.report.columns import ALWAYS, BY_DEFAULT, ENDS, explained
 from planted_page import page_of, put
@@ -61,6 +62,12 @@ def test_what_is_another_thing_in_one_table_the_question_says():
     assert explained("curves", columns, [figure]) == expected
 
 
+def test_what_only_the_question_says_of_a_column_is_said():
+    own = {"p_gold": "of what is right", "good, bad": "how likely each is", "absent": "", "p": "a probability"}
+    told = explained("pairs", ["p", "p_gold", "good", "bad", "other"], [], own)
+    assert told == {"p": "a probability", "p_gold": "of what is right", "good, bad": "how likely each is"}
+
+
 def test_the_page_has_the_questions_own_words(tmp_path):
     rows = pd.DataFrame({"layer": [1], "median": [0.2], "low": [0.1], "high": [0.3]})
     put(tmp_path, Result("importance", 1, tables={"neurons_by_layer": rows, "agreement": rows}))
@@ -84,3 +91,11 @@ def test_units_are_parts_where_there_are_layers():
     assert "layer and number" in explained("effects", ["unit", "kind", "layer"], [])["unit"]
     assert explained("targets", ["target", "unit", "classes"], []) == {}, "words or texts"
     assert "unit" not in explained("ledger", ["effect", "unit", "n"], []), "what the effect is counted in"
+
+
+def test_a_prediction_s_probability_is_not_called_a_p_value():
+    columns = find("errors").columns
+    for table in ("rows", "confident_mistakes", "least_sure", "doubted_labels"):
+        told = explained(table, ["row", "text", "p", "p_gold"], [], columns[table])
+        assert told["p"].startswith("probability of what is predicted"), table
+        assert told["p_gold"].startswith("probability of"), table

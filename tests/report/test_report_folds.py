@@ -98,3 +98,33 @@ def test_paper_unfolds_every_answer_with_its_figures_numbers_and_notes(visit):
     assert page.locator(closed).count() == 0
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("main details[open]").count() == 0
+
+
+@pytest.mark.parametrize("layers", [12, 24])
+def test_the_figure_of_twelve_layers_stands_whole(browser, tmp_path, layers):
+    table = heads(layers, 12).assign(sure=True)
+    put(tmp_path, Result("ablate", 1, {"heads": table}, figures=[heat(mark="sure")], models=models()))
+    file = build_report(tmp_path, tmp_path / "page.html")
+    with browser.new_context(offline=True) as context:
+        page = context.new_page()
+        page.goto(file.as_uri())
+        page.locator(".chart[data-drawn]").wait_for()
+        assert page.get_by_role("button", name="Show all of it").is_visible() == (layers > 12)
+
+
+def test_a_glance_at_many_answers_stays_one(browser, tmp_path):
+    for model in ("one", "other"):
+        for seed in range(6):
+            numbers = [Number("score", 0.1 * seed, 0.0, 1.0, 100)]
+            put(tmp_path, Result("ablate", 1, headline=numbers, models=models(model)), model=model, seed=seed)
+    file = build_report(tmp_path, tmp_path / "page.html")
+    with browser.new_context(offline=True) as context:
+        page = context.new_page()
+        page.goto(file.as_uri())
+        answers, rest = page.locator(".glance li[data-models]:visible"), page.locator(".glance .rest > summary")
+        assert answers.count() == 6 and rest.inner_text() == "6 more"
+        page.locator("nav select[name=model]").select_option("other")
+        assert answers.count() == 6 and not rest.is_visible()
+        page.locator("nav select[name=model]").select_option("")
+        rest.click()
+        assert answers.count() == 12

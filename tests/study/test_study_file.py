@@ -214,7 +214,8 @@ def test_what_is_set_counts_as_if_it_were_written(study):
 def test_what_no_question_is_about_is_noted(study):
     found = study(BASE + "corpus: demo/corpus\nmodels: {spare: {seed: 3}}\nquestions: [ablate]\n")
     assert found.notes == (
-        "corpus is named, but no question is about it", "spare is named, but no question is about it",
+        "corpus isn't used: none of the questions asked is about it",
+        "spare isn't used: none of the questions asked is about it",
     )  # fmt: skip
 
 

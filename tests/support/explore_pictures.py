@@ -81,7 +81,7 @@ def word(page: Any) -> None:
 
 def compared(page: Any) -> None:
     page.get_by_role("button", name="Forget it").click()
-    page.get_by_role("button", name="rows that are wrong").click()
+    page.get_by_role("button", name="rows, wrong ones first").click()
     page.locator("#part").fill("head:9.11 mlp:1")
     page.locator("#part").press("Enter")
     settle(page)

@@ -15,7 +15,7 @@ from cyclopts import Parameter
 
 from bertscope.cli.options import STORE
 from bertscope.core.errors import UserError
-from bertscope.core.progress import verbosity
+from bertscope.core.progress import progress, verbosity
 from bertscope.data.options import DataOptions, TaskOptions
 
 _OTHERS = (
@@ -72,9 +72,10 @@ def explore(
     from bertscope.live.server import LiveServer, bound, is_this_machine
 
     with bound(host, port) as where:
-        from bertscope.live.explorer import Explorer
+        with progress("opening", None):  # loading torch and two checkpoints takes seconds
+            from bertscope.live.explorer import Explorer
 
-        explorer = Explorer.open(model, base, on, store=shelf, **reading)
+            explorer = Explorer.open(model, base, on, store=shelf, **reading)
         server = LiveServer(explorer, where, host=host)
         with _told_to_end() as told:
             server.start()

@@ -66,6 +66,9 @@ _COMMANDS = (
 )
 """Commands that ask no question."""
 
+_TOLD_BY_DOCSTRING = {*_OWN, *(name for name, *_ in _COMMANDS)} - {"study", "report"}
+"""Commands that are functions; the two others are apps, with a help of their own for each of theirs."""
+
 
 def _add_commands() -> None:
     """Each in its group: questions in the order of the page, but a training before what compares trainings."""
@@ -118,7 +121,22 @@ def main() -> None:
 
 def _run(commands: App, words: list[str]) -> None:
     help_in_colours = Console(markup=True, highlight=True)
-    commands(words, exit_on_error=False, print_error=False, console=help_in_colours)
+    with _whole_help(words):
+        commands(words, exit_on_error=False, print_error=False, console=help_in_colours)
+
+
+@contextmanager
+def _whole_help(words: list[str]) -> Iterator[None]:
+    """A command's line is for the list of commands: whoever asks for the help of one reads all that it says."""
+    name = next((word for word in words if not word.startswith("-")), "")
+    if name not in _TOLD_BY_DOCSTRING or not {"--help", "-h"} & set(words):
+        yield
+        return
+    line, app[name].help = app[name].help, None
+    try:
+        yield
+    finally:
+        app[name].help = line
 
 
 def _refuse_names_that_arent_utf8() -> None:

@@ -43,16 +43,19 @@ def explained(
     table: str, columns: Iterable[str], figures: Iterable[Figure], own: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, str]:
     """Words for those of the table's columns whose names don't say it, in the table's order; both ends of an interval
-    in one. `own` is what the question itself says of them."""
+    in one. `own` is what the question itself says of them, which comes first."""
     columns = list(columns)
     shared = BY_DEFAULT | (OF_PARTS if "layer" in columns else {}) | _labels(table, figures) | ALWAYS
     shared |= OF_NULL if table == null_panel.TABLE else {}
+    said_with = {column: name for name in own for column in name.split(", ")}  # which may be said of two in one
     found: dict[str, str] = {}
     for place, column in enumerate(columns):
         of, _, side = column.rpartition("_")
         if side in _SIDES:  # which a figure calls `from` and `to`, beside the value
             ends = [each for each in (column.removesuffix(side) + end for end in _SIDES) if each in columns]
             found.setdefault(", ".join(ends), _interval(of, columns[:place]))
+        elif column in said_with:
+            found.setdefault(said_with[column], "")
         elif column in shared:
             found[column] = shared[column]
     return {name: own.get(name, words) for name, words in found.items()}

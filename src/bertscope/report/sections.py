@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bertscope.core import registry
 from bertscope.core.differences import differences
+from bertscope.core.progress import progress
 from bertscope.core.registry import QUESTIONS
 from bertscope.report import subjects
 from bertscope.report.answer import Answer, answer_of
@@ -63,7 +64,12 @@ def sections(
             by_question.setdefault(question, []).append(finding)
     ordered = sorted(by_question, key=lambda question: (places.get(question, len(places)), question))
     parts = subjects.parts(findings)
-    return [_section(question, by_question[question], parts, models, rows, nearness) for question in ordered]
+    found = []
+    with progress("drawing answers", sum(map(len, by_question.values()))) as bar:
+        for question in ordered:
+            found.append(_section(question, by_question[question], parts, models, rows, nearness))
+            bar.advance(len(by_question[question]))
+    return found
 
 
 def _section(

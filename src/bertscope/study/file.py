@@ -95,7 +95,7 @@ def read_study(source: str | Path, sets: Sequence[str] = ()) -> Study:
     if not steps:
         raise keys["questions"].wrong("; ".join(["every question is left out: nothing is asked", *notes]))
     for unused in sorted({*names.models, *names.data} - used - {"tuned"}):
-        notes.append(f"{unused} is named, but no question is about it")
+        notes.append(f"{unused} isn't used: none of the questions asked is about it")
     if ledger := claims_step(graph(list(steps.values())).values()):  # what the papers say of all this
         steps[ledger.id] = ledger
     return Study(

@@ -17,7 +17,7 @@ _NAMES = {
     "mlp": "MLPs (the parts that work on each word alone)",
     "heads": "layers of attention heads",
 }
-_ONE = {"head": "Head", "layer": "Layer", "mlp": "MLP", "heads": "Layer"}
+_ONE = {"head": "head", "layer": "layer", "mlp": "MLP", "heads": "layer"}
 
 
 def consequences(result: Result) -> list[Consequence]:
@@ -45,16 +45,35 @@ def _of(kind: str, rows: pd.DataFrame, result: Result) -> Consequence | None:
         )
         return Consequence("needs", text, 0.3, kind, beside, is_open=True)
     most = needed.loc[needed["cost"].idxmax()]
-    place = f"{_ONE[kind]} {str(most['unit']).partition(':')[2]}"
-    falls = f": without it the score falls by {points(-most['effect'])} points"
-    costs = falls if most["certain"] and most["effect"] < 0 else ""
-    text = f"It needs {len(needed)} of its {len(rows)} {_NAMES[kind]}. {place} matters most{costs}."
-    others = len(rows) - len(needed)
-    if others:
-        rest = "the other one" if others == 1 else f"any one of the other {others}"
-        text += f" Switching off {rest} does no harm that these texts can show."
+    whole = f"{len(needed)} of its {len(rows)} {_NAMES[kind]}"
+    if told_by == "loss" and not (needed["certain"] & (needed["effect"] < 0)).any():
+        # What is certain may still be next to nothing, and no answer another: of a sure model's heads it often is.
+        text = (
+            f"It uses {whole}: without any one of them its loss is certain to rise, most without {_named(most)}, "
+            "but no fall of its score is certain."
+        )
+    else:
+        falls = f": without it the score falls by {points(-most['effect'])} points"
+        costs = falls if most["certain"] and most["effect"] < 0 else ""
+        place = _named(most)
+        text = f"It needs {whole}. {place[0].upper()}{place[1:]} matters most{costs}."
+    text += _of_others(rows.drop(needed.index), float(most["cost"]))
     text += trust
     return Consequence("needs", text, 0.9 if kind == "layer" else 0.7 if kind == "head" else 0.4, kind, beside)
+
+
+def _named(part: pd.Series) -> str:
+    return f"{_ONE[part['kind']]} {str(part['unit']).partition(':')[2]}"
+
+
+def _of_others(others: pd.DataFrame, most: float) -> str:
+    """That no harm is certain isn't that there is none: what costs a few texts much may cost most of all."""
+    if others.empty:
+        return ""
+    which = "the other one" if len(others) == 1 else f"any one of the other {len(others)}"
+    above = others.loc[others["cost"].idxmax()]
+    more = f", though {_named(above)} may matter more" if above["cost"] > most else ""
+    return f" Switching off {which} does no harm that is certain{more}."
 
 
 def _reliability(result: Result, kind: str, measure: str) -> str:

@@ -43,6 +43,9 @@ def _slices(result: Result) -> list[Consequence]:
         return []
     worse = right[right["certain"] & (right["difference"] < 0)]
     tried = result["slices_tried"].value
+    if "right" in result and (known := result["right"]).value == 1:
+        text = f"Nowhere on these {known.n:,} texts. Only more texts, or harder ones, can show where it fails."
+        return [Consequence("fails", text, 0.3, is_open=True)]
     if worse.empty:
         text = f"No group of texts was found on which it fails more than elsewhere (groups tried: {tried:.0f})."
         return [Consequence("fails", text, 0.3, is_open=True)]

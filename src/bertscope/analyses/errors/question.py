@@ -43,6 +43,10 @@ class ErrorsConfig:
         check_least(self, neighbours=0, training_rows=1, rows=1, repeats=100, permutations=99, seed=0)
 
 
+_OF_DECISIONS = {
+    "p": "probability of what is predicted",
+    "p_gold": "probability of what is right",
+}
 _NO_SHARES = "calibration, risk and coverage, and doubted labels (the probability of {} isn't kept)"
 _NO_RIGHT = "right or wrong, and calibration (a score is off by degrees, so rows are judged by their loss)"
 
@@ -129,6 +133,10 @@ errors = Question(
             "p": "probability of what is predicted; of several decisions in a row, that of the least sure",
             "p_gold": "probability of what is right; of several decisions in a row, the lowest",
         },
+        "confident_mistakes": _OF_DECISIONS,
+        "least_sure": _OF_DECISIONS,
+        "doubted_labels": _OF_DECISIONS
+        | {"p_gold": "probability of the label that is given", "doubt": "1 less that probability"},
         "neighbours": {
             "p_trained": "mean over epochs of the probability that the training row's label had while it was trained "
             "on (--training)"

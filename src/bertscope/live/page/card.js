@@ -6,7 +6,7 @@ import { Dropped, latest } from "./server.js";
 export function cardView(element, about, store, toggle) {
   const ask = latest();
   const two = about.checkpoints.length > 1;
-  const title = make("h2", {}, "What is known of it");
+  const title = make("h2");
   const facts = make("dl", { class: "facts" });
   const status = make("p", { class: "small", role: "status" });
   const off = make("button", { type: "button", class: "primary" });
@@ -21,6 +21,7 @@ export function cardView(element, about, store, toggle) {
     const [isOff, grafted] = ["off", "graft"].map((act) => changedIn(store.now.changes, act, part()).length > 0);
     off.textContent = isOff ? "Switch on again" : "Switch off";
     graft.textContent = grafted ? "Give back" : "Take from the other";
+    title.textContent = `What is known of head ${store.now.head}`;
   }
   const key = () => `${store.now.head} ${model()}`;
   let drawn = "";

@@ -29,7 +29,7 @@ export function compareView(element, about, store, { rows, read }) {
   }
   const typed = button("Add these", () => { add(area.value.split("\n").filter((one) => one.trim()).map(line)); area.value = ""; });
   const current = button("Add what is read now", () => add([readingOf(store.now)]));
-  const some = button(`Add ${most} rows that are wrong`, async () => {
+  const some = button(`Add ${most} rows, wrong ones first`, async () => {
     try { add(await rows(most)); } catch (error) { status.textContent = error.message; }
   });
   const clear = button("Clear the list", () => store.set({ compared: [] }));

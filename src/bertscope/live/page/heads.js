@@ -171,7 +171,7 @@ export function headsView(element, about, store, { theme, toggle }) {
     const tops = [...levels.values()].filter(Boolean).map((one) => largest(one)).sort((one, other) => one - other);
     const top = tops[tops.length >> 1] || look.step;
     grid.draw(n, scaleOf(signed ? palette().diverging : palette().sequential), top, signed, (layer, head) => levels.get(`${layer}.${head}`));
-    scaleNote.textContent = tops.length ? `One scale of colours for all maps: its end is at ${written(top, look.step, signed).replace("+", "±")}.` : "The two split the text into other tokens: there is no difference of their maps.";
+    scaleNote.textContent = tops.length ? `One scale of colours for all maps: its last colour is for ${written(top, look.step, signed).replace("+", "±")} and beyond.` : "The two split the text into other tokens: there is no difference of their maps.";
     cells.dataset.drawn = Number(cells.dataset.drawn ?? 0) + 1;
     cells.dataset.milliseconds = (performance.now() - began).toFixed(1);
   }

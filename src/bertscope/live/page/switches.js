@@ -37,7 +37,8 @@ export function switchesView(element, about, store, toggle) {
   );
   element.querySelector(".ends").append(undo, redo, clear);
 
-  const typed = () => field.value.split(/[\s,;]+/).filter(Boolean);
+  // As the page writes them (head 4.2), or as a command line has them (head:4.2).
+  const typed = () => field.value.replace(/\b(heads?|mlp|layer|neuron)\s+(?=\d)/gi, "$1:").toLowerCase().split(/[\s,;]+/).filter(Boolean);
   function enter(act) {
     if (!typed().length) return;
     toggle(act, typed());

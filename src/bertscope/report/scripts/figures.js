@@ -42,7 +42,7 @@ function reserveHeights() {
 }
 
 // The figure that stands open in an answer is cut short where it is tall, until somebody wants all of it.
-const TALL = 440; // pixels
+const TALL = 600; // pixels: what twelve layers need, whether as a map of their heads or as intervals in pairs, stands whole
 function cutShort() {
   for (const cut of all(".cut-short:not([data-whole])")) {
     const tall = cut.scrollHeight > TALL;

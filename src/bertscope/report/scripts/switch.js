@@ -64,8 +64,8 @@ function recount() {
       badge.hidden = !times && badges.matches(".verdicts");
     }
   }
-  for (const parts of all("details.parts")) {
-    const times = all(":scope > .part:not([hidden])", parts).length;
+  for (const parts of all("details:is(.parts, .rest)")) {
+    const times = all(":scope > .part:not([hidden]), :scope > ul > li:not([hidden])", parts).length;
     parts.querySelector(".times").textContent = times;
     parts.hidden = !times;
   }

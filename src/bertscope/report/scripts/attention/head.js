@@ -29,6 +29,11 @@ export function legend(scale, top, signed, write) {
   return make("div", { class: "legend", "aria-hidden": "true" }, bar, make("span", { class: "ticks" }, ...ticks));
 }
 
+const HOW = {
+  matrix: "Each row is a token that looks (query), each column one that is looked at (key).",
+  lines: "A line leads from a token that looks (query, on the left) to one that is looked at (key, on the right).",
+};
+
 // `theme()` gives "light" or "dark", `changed(as)` is told how the head is drawn. Gives `show(data, layer, head)`; `data`:
 // tokens, inText (0, 1, -1 for special tokens), pair, step, palettes, models (Maps, one or two).
 export function headView(element, { theme, as = "matrix", changed = () => {} }) {
@@ -45,7 +50,8 @@ export function headView(element, { theme, as = "matrix", changed = () => {} }) 
   const told = make("p", { class: "told", "aria-live": "polite" });
   const panels = make("div", { class: "panels" });
   const keys = make("p", { class: "keys" }, "Arrow keys go from head to head in the grid, and from cell to cell or token to token in a head; Escape lets go.");
-  element.replaceChildren(title, controls, told, panels, keys);
+  const how = make("p", { class: "keys" });
+  element.replaceChildren(title, controls, told, panels, how, keys);
   let drawn = []; // { name, weights, signed, drawing, figure } of each panel
 
   const palette = () => data.palettes[theme()];
@@ -96,6 +102,7 @@ export function headView(element, { theme, as = "matrix", changed = () => {} }) 
     });
     panels.replaceChildren(...drawn.map((one) => one.figure));
     panels.dataset.as = now.as;
+    how.textContent = HOW[now.as];
     point();
   }
 

@@ -36,7 +36,7 @@ export function attentionView(element, data, { theme, chosen = () => {} }) {
     const tops = grid.heads.map((place) => levels(...place)).filter(Boolean).map((one) => largest(one)).sort((one, other) => one - other);
     const top = Math.max(1, tops[tops.length >> 1] ?? 1);
     grid.draw(n, scaleOf(signed ? palette.diverging : palette.sequential), top, signed, levels);
-    scaleNote.textContent = `Layers down, heads across; one scale of colours, whose end is at ${written(top * step, step, signed).replace("+", "±")}.`;
+    scaleNote.textContent = `Layers down, heads across; one scale of colours for all heads, whose last colour is for ${written(top * step, step, signed).replace("+", "±")} and beyond.`;
   }
 
   function show(layer, head) {
