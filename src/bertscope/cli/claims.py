@@ -88,7 +88,8 @@ def _ledger(shelf: Store, results: tuple[str, ...], beside: list[Store]) -> Step
     if results and beside:
         raise UserError("--beside is for all that stores hold; name the folders of its results with the others")
     if results:
-        return ledger.step({f"results.{place}": result_root(one) for place, one in enumerate(results)})
+        named = {root.id: root for root in map(result_root, results)}
+        return ledger.step({f"results.{place}": root for place, root in enumerate(named.values())})
     step = ledger_of(shelf, beside)
     if step is None:
         raise UserError(
