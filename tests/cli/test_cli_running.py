@@ -65,6 +65,17 @@ def test_output_that_nobody_reads_or_that_finds_no_room(results, tmp_path, words
     assert "Exception" not in done.stderr
 
 
+def test_what_an_encoding_lacks_is_written_out(tmp_path):
+    (result,) = [Result("overlap", 1, subject={"of": "caf\u00e9 \u2026"}).save(tmp_path / "a")]
+    for more in ([], ["--json"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "bertscope", "claims", str(result), *more], cwd=tmp_path, capture_output=True,
+            check=False, env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        )  # fmt: skip
+        assert done.returncode == 0 and done.stdout.isascii(), done.stderr
+    assert json.loads(done.stdout)["ledger"]
+
+
 def on_a_terminal(script, words, folder):
     leader, follower = pty.openpty()
     done = subprocess.Popen(

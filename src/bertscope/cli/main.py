@@ -120,6 +120,8 @@ _launcher = app.meta
 def main() -> None:
     """Run a command and leave with the right exit code: every error is one line, a bug's traceback goes to a log."""
     be_considerate()  # before anything loads torch
+    with suppress(AttributeError):  # what its encoding lacks is written out, as on standard error
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     with harmless_output(), _errors_in_one_line():
         _refuse_names_that_arent_utf8()
         try:
