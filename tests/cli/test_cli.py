@@ -45,6 +45,8 @@ def test_a_stored_answer_is_shown_and_deleted(command, csv, model, tmp_path):
         (("show", f"finetnue{steps[0][8:17]}"), f"did you mean '{steps[0][:17]}'?"),
         (("rm", "ablate"), "no step 'ablate' is stored"),
         (("rm",), "name the steps to delete"),
+        (("rm", "", "--yes"), "the name of a step is empty"),
+        (("show", steps[0], "--table", "scores", "--rows", "-1"), "rows is -1; give 1 or more"),
     ):
         code, _, err = command(*words)
         assert code == 2 and said in err, err

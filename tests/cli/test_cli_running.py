@@ -16,8 +16,9 @@ pytest.importorskip("cyclopts")  # not on the bare GPU machine
 
 from bertscope.cli.main import app
 from bertscope.core.registry import QUESTIONS, find
-from bertscope.core.result import Result
+from bertscope.core.result import Result, result_root
 from bertscope.core.store import Store
+from bertscope.study.runner import run_steps
 
 BUG = "bertscope: this is a bug in bertscope, not your mistake"
 BROKEN = """
@@ -44,6 +45,35 @@ def in_a_pipe(script, words, folder):
     )
     assert not done.stdout
     return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "into", "code"),
+    [
+        (words, *into) for words in (["ls"], ["ls", "--json"], ["--help"], ["claims", "a"])
+        for into in (("| true", 141), ("> /dev/full", 2), (">&-", 0))
+    ],
+)  # fmt: skip
+def test_output_that_nobody_reads_or_that_finds_no_room(results, tmp_path, words, into, code):
+    """A bug it is in no case."""
+    run_steps([find("claims").step({"results.0": result_root(results[0])})], tmp_path / "bertscope-store")
+    line = f"set -o pipefail; {sys.executable} -m bertscope {' '.join(words)} {into}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == code and not done.stdout, done.stderr
+    room = "No space left on device; free some space and run again"
+    assert ("bertscope: " in done.stderr) == (room in done.stderr) == (code == 2), done.stderr
+    assert "Exception" not in done.stderr
+
+
+def test_what_an_encoding_lacks_is_written_out(tmp_path):
+    (result,) = [Result("overlap", 1, subject={"of": "caf\u00e9 \u2026"}).save(tmp_path / "a")]
+    for more in ([], ["--json"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "bertscope", "claims", str(result), *more], cwd=tmp_path, capture_output=True,
+            check=False, env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        )  # fmt: skip
+        assert done.returncode == 0 and done.stdout.isascii(), done.stderr
+    assert json.loads(done.stdout)["ledger"]
 
 
 def on_a_terminal(script, words, folder):

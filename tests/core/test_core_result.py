@@ -54,6 +54,14 @@ def test_saved_and_loaded_equal(result, tmp_path):
     assert again.models == result.models and again.models["m1"].origin.data == DATA
 
 
+def test_numbers_that_are_none_or_numpys_own_load_back_equal(result, tmp_path):
+    result.headline += [Number("none", float("nan")), Number("single", np.float32(0.5), n=np.int64(3))]
+    result.arrays["one"] = np.array(2.0)
+    again = Result.load(result.save(tmp_path / "r"))
+    assert again.equals(result) and again.arrays["one"].shape == ()
+    assert again["single"] == Number("single", 0.5, n=3) == result["single"]
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -21,13 +21,13 @@ HEADS = every("head", [4, 4, 4])
 PARTS = heads_and_mlps([4, 4, 4], [48, 48, 48])
 
 
-def stored(folder, question: str, encoders, tables, *, task="toy", arrays=None):
+def stored(folder, question: str, encoders, tables, *, task="toy", arrays=None, older=0):
     """A step of that question about these models, and its result."""
     models = {one.record.id: one.record for one in encoders}
     inputs = {f"model{place}": Root("model", one.name, one.id) for place, one in enumerate(encoders)}
     declared = bertscope.core.registry.find(question)
-    step = Step(question, declared.version, {"task": task, "models": [*models]}, inputs)
-    result = Result(question, declared.version, tables, arrays or {}, models=models, subject={"task": task})
+    step = Step(question, declared.version - older, {"task": task, "models": [*models]}, inputs)
+    result = Result(question, step.version, tables, arrays or {}, models=models, subject={"task": task})
     put_step(folder, step, result)
     return step
 
@@ -51,6 +51,7 @@ def by_start(found, start):
 def test_colours_cards_and_presets_of_a_ranking(tiny, store):
     values = np.arange(12.0)[::-1] / 10
     stored(store, "importance", [tiny], importance(values))
+    stored(store, "importance", [tiny], importance(values + 1), older=1)  # which the other gave again
     explorer = Explorer.open(tiny, another(tiny), store=store)
     about = explorer.about()
     (one,) = by_start(about.colourings, "importance: importance")

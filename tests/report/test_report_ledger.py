@@ -10,8 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from stored_steps import put_step
-
 pytest.importorskip("altair")  # not on the bare GPU machine
 pytest.importorskip("cyclopts")
 
@@ -20,33 +18,18 @@ from bertscope.core.errors import UserError
 from bertscope.core.figure import Figure
 from bertscope.core.number import Number
 from bertscope.core.result import Result
-from bertscope.core.step import Root, Step
 from bertscope.core.store import Store
 from bertscope.report.compare import compare_page, compare_stores
 from bertscope.report.export import export_report, safe_name
 from bertscope.study.claims.question import claims_step
 from bertscope.study.ledger import refresh
 from planted_claims import PLANTED
-from planted_page import id_of, models
+from planted_page import models
 from planted_parts import compared
 from planted_results import SURE
+from planted_store import filled, put
 
 HOSTILE = "</script><script>alert('x')</script>/../..\\\"quoted\" & \u202eright to left"
-
-
-def put(store: Path, result: Result, **config) -> Step:
-    """The result as if its step had run."""
-    inputs = {"model": Root("model", "pocket", id_of("pocket")), "task": Root("task", "toy", "1" * 16)}
-    step = Step(result.question, result.version, config, inputs)
-    result.provenance = {"created": "2026-11-15T10:00:00+00:00"}
-    put_step(store, step, result)
-    return step
-
-
-def filled(store: Path) -> Path:
-    for claim_id, value in (("m-random-worse", 0.1), ("bias-costs", 0.05), ("a-head-off-improves", 0.0)):
-        put(store, PLANTED[claim_id](value, SURE if value else 0.1)[0])
-    return store
 
 
 def run(*words: str) -> None:

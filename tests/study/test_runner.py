@@ -19,7 +19,10 @@ from bertscope.study import runner
 from bertscope.study.execute import perform
 from bertscope.study.growing_report import GrowingReport
 from bertscope.study.runner import run_steps
+from bertscope.study.step_states import failures, states
+from stored_steps import put_step
 from sums import CALLS, register, step
+from sums import sums as sums_question
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +116,17 @@ def test_an_interruption_keeps_what_is_finished(tmp_path):
         run_steps([first, step(fail="interrupt"), after], store)
     assert store.has(first) and not store.has(after)
     assert "stopped: KeyboardInterrupt" in log_of(store)
+
+
+def test_a_failure_is_known_while_the_run_goes_on_and_until_the_step_is_made(tmp_path):
+    store, bad = Store(tmp_path), step(fail="mistake")
+    with pytest.raises(KeyboardInterrupt):  # what is known by then is known to whoever looks on
+        run_steps([bad, step(fail="interrupt")], store, keep_going=True)
+    assert failures(store) == {bad.id: "it failed"} and states([bad], store) == {bad.id: "failed"}
+    put_step(tmp_path, bad, sums_question.result(headline=[]))
+    assert run_steps([bad], store).stored and not failures(store)
+    store.delete(store.path(bad))
+    assert states([bad], store) == {bad.id: "waiting"}
 
 
 def test_a_full_disk_stops_the_run(tmp_path):

@@ -40,6 +40,8 @@ MISTAKES = {
     "one model for two": (ASK + "change: {of: model}", (), "line 4", "before, after"),
     "of nothing": (ASK + "ablate: {of: []}", (), "line 4", "asked of nothing"),
     "on nothing": (ASK + "ablate: {on: []}", (), "line 4", "asked on nothing"),
+    "a base below": (BASE + "models:\n  a: {base: b}\n  b: pocket\n" + ASKED, (), "line 4", "'b' is named above a"),
+    "two bases": (BASE + "models:\n  a: {base: [model, b]}\n" + ASKED, (), "line 4", "name of model must be text"),
     "a circle": (BASE + "models:\n  a: {base: b}\n  b: {base: a}\n" + ASKED, (), "line 4", "no model 'b'"),
     "a taken name": (BASE + "models:\n  model: pocket\n" + ASKED, (), "line 4", "is a key of the file"),
     "an odd name": (BASE + "models:\n  a.b: pocket\n" + ASKED, (), "line 4", "letters"),

@@ -82,6 +82,15 @@ def test_the_page_is_of_the_study_that_was_run_last(run, stored, tmp_path):
 
 
 @draws_pages
+def test_a_store_that_may_only_be_read_gives_a_page_of_what_it_has(run, stored, tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: "bertscope-store" not in str(path))
+    code, _, err = run("study", "run", "mine.yaml", "--out", "page.html")
+    assert code == 0 and "0 steps made" in err and (tmp_path / "page.html").exists()
+    code, _, err = run("study", "run", "mine.yaml", "--set", "questions.patterns.seed=1")
+    assert code == 2 and "permission denied" in err
+
+
+@draws_pages
 def test_what_nobody_reads_any_more_is_not_needed(run, stored):
     study = read_study("mine.yaml")
     tuned = study.steps[0].inputs["tuned.0"]

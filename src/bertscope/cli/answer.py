@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -38,7 +39,7 @@ _CUT = 15
 def print_json(said: Any) -> None:
     """Print to standard output what programs read: nothing else is said there. What could command a terminal is
     written there as JSON escapes it, and is read as what it is."""
-    print(json.dumps(said, indent=1, ensure_ascii=False))
+    print(json.dumps(said, indent=1, ensure_ascii=not str(sys.stdout.encoding).lower().startswith("utf")))
 
 
 def print_answer(result: Result) -> Console:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertscope.cli.answer import print_json
-from bertscope.cli.options import STORE, quiet_beside_json, tell_what_is_skipped
+from bertscope.cli.options import STORE, in_store, quiet_beside_json, tell_what_is_skipped
 from bertscope.core.errors import UserError
 from bertscope.core.registry import find
 from bertscope.core.result import Result, result_root
@@ -69,7 +69,7 @@ def claims(
         print_json(result.to_json(step.id) | {"ledger": rows})
     else:
         (_print_side_by_side if side_by_side else _print)(result)
-        print(f"stored in {shelf.path(step)}; the page: bertscope report build --store {store}", file=sys.stderr)
+        print(f"stored in {shelf.path(step)}; the page: bertscope report build{in_store(store)}", file=sys.stderr)
 
 
 def _other(folder: Path) -> Store:
@@ -88,7 +88,8 @@ def _ledger(shelf: Store, results: tuple[str, ...], beside: list[Store]) -> Step
     if results and beside:
         raise UserError("--beside is for all that stores hold; name the folders of its results with the others")
     if results:
-        return ledger.step({f"results.{place}": result_root(one) for place, one in enumerate(results)})
+        named = {root.id: root for root in map(result_root, results)}
+        return ledger.step({f"results.{place}": root for place, root in enumerate(named.values())})
     step = ledger_of(shelf, beside)
     if step is None:
         raise UserError(

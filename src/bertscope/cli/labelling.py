@@ -5,6 +5,7 @@ Nothing is shown of model, layer, head or text, and no classifier is asked: labe
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ def label_maps(model: str, on: str, out: Path, *, count: int, seed: int, reading
         write_text(page, _page(maps))
         print(f"The maps are also in {page}, larger, for a browser. Every answer is in {out} at once.")
         labels = _session(labels, places, examples, maps, out)
-    _tell(labels, len(places.rows), f"bertscope patterns {model} --on {on} --labels {out}")
+    _tell(labels, len(places.rows), shlex.join(["bertscope", "patterns", model, "--on", on, "--labels", str(out)]))
 
 
 def _opened(model: str, on: str, reading: Mapping[str, Any]) -> tuple[Encoder, Examples]:

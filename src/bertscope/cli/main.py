@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +17,15 @@ from bertscope import __version__
 from bertscope.cli.options import default_in_words
 from bertscope.core.bug_log import write_bug
 from bertscope.core.console import Console
-from bertscope.core.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_USER, BugError, UserError, refused_by_system
+from bertscope.core.errors import (
+    EXIT_BUG,
+    EXIT_INTERRUPTED,
+    EXIT_UNREAD,
+    EXIT_USER,
+    BugError,
+    UserError,
+    refused_by_system,
+)
 from bertscope.core.harmless import harmless_output, is_utf8, one_line
 from bertscope.core.progress import telling, verbosity
 from bertscope.core.registry import QUESTIONS, find
@@ -114,9 +123,14 @@ _launcher = app.meta
 def main() -> None:
     """Run a command and leave with the right exit code: every error is one line, a bug's traceback goes to a log."""
     be_considerate()  # before anything loads torch
+    with suppress(AttributeError):  # what its encoding lacks is written out, as on standard error
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     with harmless_output(), _errors_in_one_line():
         _refuse_names_that_arent_utf8()
-        _run(_launcher, sys.argv[1:])
+        try:
+            _run(_launcher, sys.argv[1:])
+        finally:
+            sys.stdout.flush()  # while a full disk, or a reader that went away, can still be told
 
 
 def _run(commands: App, words: list[str]) -> None:
@@ -162,12 +176,14 @@ def _errors_in_one_line() -> Iterator[None]:
         _leave(f"{' '.join(str(error).split())} (see {command})", EXIT_USER)
     except KeyboardInterrupt:
         _leave("interrupted; what was finished is stored, run the same command to go on", EXIT_INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output went away, as `head` does: nothing to say, nobody to say it to
+    except BrokenPipeError:  # the reader of our output went away, as `head` does: nothing to say
+        _print_no_more()
+        raise SystemExit(EXIT_UNREAD) from None
     except BugError as bug:
         _leave_with_bug(bug.reason, bug.trace, bug.log)
     except Exception as error:
         if refused := refused_by_system(error):
+            _print_no_more()
             _leave(refused, EXIT_USER)
         trace = traceback.format_exc()
         _leave_with_bug(f"{type(error).__name__}: {error}", trace, write_bug(trace, " ".join(sys.argv)))
@@ -200,8 +216,18 @@ def _spread(words: list[str]) -> list[str]:
     ]  # fmt: skip
 
 
+def _print_no_more() -> None:
+    """Let go of what waits to be printed: Python would try again as it ends, and complain."""
+    with suppress(OSError, ValueError), Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
 def _leave(line: str, code: int) -> None:
-    print(f"bertscope: {one_line(line)}", file=sys.stderr)
+    with suppress(OSError):  # on a full disk there may be nowhere to say it
+        print(f"bertscope: {one_line(line)}", file=sys.stderr)
     raise SystemExit(code)
 
 

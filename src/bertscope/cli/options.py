@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -22,14 +23,22 @@ def tell_what_is_skipped(*stores: Store | Path, results: bool = False) -> None:
         store = store if isinstance(store, Store) else Store(store)
         if count := len(store.of_other_versions()):
             which = f"{count} steps" if count > 1 else "1 step"
-            elsewhere = "" if store.folder == STORE else f" --store {store.folder}"
-            cure = f"'bertscope rm --other-versions{elsewhere} --yes' deletes them"
+            cure = f"'bertscope rm --other-versions{in_store(store.folder)} --yes' deletes them"
             print(f"skipped {which} of an earlier version in {store.folder}; {cure}", file=sys.stderr)
         if bad := store.damaged(results=results):
             which = f"{len(bad)} damaged steps" if len(bad) > 1 else "1 damaged step"
             first = f"{bad[0].folder.name}: {bad[0].reason}"
             cure = "a damaged step is made again when its question is asked again"
             print(f"skipped {which} in {store.folder} ({first}); {cure}", file=sys.stderr)
+
+
+def in_store(store: Path) -> str:
+    """The end of a command that is asked of this store, to be copied.
+
+    >>> in_store(Path("bertscope-store")), in_store(Path("my store"))
+    ('', " --store 'my store'")
+    """
+    return "" if store == STORE else f" --store {shlex.quote(str(store))}"
 
 
 def quiet_beside_json(json: bool) -> AbstractContextManager[None]:

@@ -16,10 +16,10 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from bertscope.cli.options import (
-    STORE,
     ModelOptions,
     RunOptions,
     ShardOptions,
+    in_store,
     quiet_beside_json,
     tell_what_is_skipped,
 )
@@ -199,5 +199,4 @@ def _print(result: Result, step: Step, folder: Path, run: RunOptions) -> None:
         console.print(f"\ntry: {command}", markup=False, soft_wrap=True)
     written = f", written to {run.out}" if run.out else ""
     console.print(f"\nstored in {folder}{written}", markup=False, soft_wrap=True)
-    elsewhere = "" if run.store == STORE else f" --store {run.store}"
-    console.print(f"see it: bertscope report build{elsewhere}", markup=False, soft_wrap=True)
+    console.print(f"see it: bertscope report build{in_store(run.store)}", markup=False, soft_wrap=True)

@@ -91,6 +91,8 @@ def show(step: str, /, *, table: str = "", rows: int = 20, store: Path = STORE, 
     json
         Print it as JSON, as the question's own --json does.
     """
+    if rows < 1:
+        raise UserError(f"rows is {rows}; give 1 or more")
     listed, damaged = _all(store, json)
     finished, bad = {one.step.id: one for one in listed}, {one.folder.name: one.reason for one in damaged}
     name = _found(step, [*finished, *bad])
@@ -159,6 +161,8 @@ def _refuse_empty(stored: Sized, store: Path) -> None:
 
 def _found(name: str, stored: Iterable[str]) -> str:
     """The stored step of that name, or the only one whose name begins like that."""
+    if not name:  # as a script's unset variable gives it: every name begins like that
+        raise UserError("the name of a step is empty; 'bertscope ls' lists what is stored")
     stored = list(stored)
     fitting = [one for one in stored if one.startswith(name)]
     if len(fitting) == 1:

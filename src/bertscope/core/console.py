@@ -30,6 +30,10 @@ class Console(rich_console.Console):
     def file(self, stream: IO[str]) -> None:
         self._file = stream
 
+    def on_broken_pipe(self) -> None:
+        """Whoever read it went away: that is the command's end to tell, as where it is printed."""
+        raise BrokenPipeError
+
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else harmless(text), style, control)

@@ -11,6 +11,8 @@ EXIT_BUG = 1
 EXIT_USER = 2
 EXIT_FAILED = 3
 EXIT_INTERRUPTED = 130
+EXIT_UNREAD = 141
+"""Whoever read the output went away before its end: what shells tell of a program that the system ends for that."""
 
 
 class UserError(Exception):
@@ -40,6 +42,8 @@ _CURES = {
     errno.ESTALE: "the file system was mounted anew; run again",
     errno.ENOLCK: "the file system has no locks; choose another place",
     errno.EMFILE: "raise the limit ('ulimit -n') and run again",
+    errno.ENOSPC: "free some space and run again",
+    errno.EDQUOT: "free some space and run again",
 }
 
 
@@ -57,6 +61,13 @@ def refused_by_system(error: BaseException) -> str | None:
     """What a user is told whom the operating system refuses something, where that is no mistake of ours."""
     cure = _CURES.get(error.errno or 0) if isinstance(error, OSError) else None
     return f"{error}; {cure}" if cure else None
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether it says that there is no room: whatever comes next couldn't be written either."""
+    return isinstance(error, FullDiskError) or (
+        isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    )
 
 
 def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:

@@ -3,10 +3,12 @@ lines or rename the window, and marks that turn the order of letters around are 
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TextIO
 
 _COMMANDING = re.compile(
@@ -60,12 +62,17 @@ class HarmlessStream:
         return getattr(self.behind, name)
 
 
+def _nowhere() -> TextIO:
+    """What stands for a stream that was closed before the start, as services do: nobody reads it."""
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
 @contextmanager
 def harmless_output() -> Iterator[None]:
     """Show harmlessly whatever anybody writes in this block: prints, warnings, tracebacks, libraries. Only what
     `core.console` draws may move the cursor or have a colour."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = map(HarmlessStream, before)
+    sys.stdout, sys.stderr = (HarmlessStream(_nowhere() if stream is None else stream) for stream in before)
     try:
         yield
     finally:

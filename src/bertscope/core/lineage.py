@@ -6,11 +6,32 @@ here. Nothing is in words: who shows a model, or what it was trained on, names i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from typing import Protocol, TypeVar
 
 from bertscope.core import registry
 from bertscope.core.question import DATA
 from bertscope.core.step import Root, Step
+
+
+class _OfStep(Protocol):
+    @property
+    def step(self) -> Step: ...
+
+
+Answer = TypeVar("Answer", bound=_OfStep)
+
+
+def newest(answers: Iterable[Answer]) -> list[Answer]:
+    """Each answer once: of those to the same inputs and settings that of the newest version of the question, and of
+    several of that version the first."""
+    by_recipe: dict[str, Answer] = {}
+    for answer in answers:
+        recipe = replace(answer.step, version=0).id
+        if recipe not in by_recipe or by_recipe[recipe].step.version < answer.step.version:
+            by_recipe[recipe] = answer
+    return list(by_recipe.values())
 
 
 def ancestors(step: Step) -> list[Step]:

@@ -39,6 +39,9 @@ class Number:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", self.label or self.key)
+        for name in ("value", "low", "high", "n"):  # numpy's own can't be written as JSON
+            if type(number := getattr(self, name)).__module__ == "numpy":
+                object.__setattr__(self, name, number.item())
 
     def __str__(self) -> str:
         value, *ends = self.written()

@@ -152,6 +152,8 @@ class Result:
             replace(each, models={key: one.wherever() for key, one in each.models.items()})._description()
             for each in (self, other)
         ]
+        # As they are written: NaN isn't equal to itself otherwise.
+        anywhere = [json.loads(json.dumps(each), parse_constant=str) for each in anywhere]
         return (
             anywhere[0] == anywhere[1]
             and all(self.tables[name].equals(other.tables[name]) for name in self.tables)
@@ -170,7 +172,7 @@ class Result:
             for file, arrays in ((_ARRAYS, self.arrays), (_DRAWS, draws_of(self.headline))):
                 if arrays:
                     # safetensors writes the bytes as they lie in memory: only C order reads back as it was.
-                    save_file({name: np.ascontiguousarray(one) for name, one in arrays.items()}, scratch / file)
+                    save_file({name: np.asarray(one, order="C") for name, one in arrays.items()}, scratch / file)
             description = self._description() | {"provenance": self.provenance}
             (scratch / MARKER).write_text(json.dumps(description, indent=1, ensure_ascii=False), encoding="utf-8")
         return folder

@@ -14,6 +14,7 @@ import numpy as np
 
 from bertscope.core import registry
 from bertscope.core.head_card import HeadFact
+from bertscope.core.lineage import newest
 from bertscope.core.question import Question
 from bertscope.core.result import Result
 from bertscope.core.step import Step
@@ -107,7 +108,7 @@ class StoreFacts:
     def _stored(self) -> Iterator[_Answer]:
         if self._store is None:
             return
-        for one in self._store.finished(results=True):
+        for one in newest(self._store.finished(results=True)):
             question = registry.still_declared(one.step.name)
             if question is not None and question.card:
                 yield _Answer(one.step, self._store.result(one.step), question)

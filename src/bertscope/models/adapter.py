@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import reprlib
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,11 +94,10 @@ def adapter_in(folder: Path) -> Adapter | None:
         raise UserError(f"{folder / CONFIG} isn't an adapter's config; copy the adapter again")
     _refuse_other_kinds(folder / CONFIG, said)
     if not (folder / WEIGHTS).exists():
-        raise UserError(
-            f"{folder} has no {WEIGHTS}; "
-            + (f"its {PICKLED} is a pickle: bertscope convert {folder} --allow-pickle" if (folder / PICKLED).exists()
-               else "copy the adapter again")
-        )  # fmt: skip
+        cure = "copy the adapter again"
+        if (folder / PICKLED).exists():
+            cure = f"its {PICKLED} is a pickle: bertscope convert {shlex.quote(str(folder))} --allow-pickle"
+        raise UserError(f"{folder} has no {WEIGHTS}; {cure}")
     refuse_damaged(folder / WEIGHTS)
     return _read(folder, said)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,8 @@ def weight_files(folder: Path, *, allow_pickle: bool, of: Path | None = None) ->
     if pickled:
         raise UserError(
             f"{pickled[0]} is a pickle, which can run any code when opened; if you trust where it came from, convert "
-            f"it: bertscope convert {of or folder} --allow-pickle (or load it in Python with allow_pickle=True)"
+            f"it: bertscope convert {shlex.quote(str(of or folder))} --allow-pickle (or load it in Python with "
+            "allow_pickle=True)"
         )
     if found:
         raise UserError(f"{folder} has weights, {found[0].name}, under a name that isn't read; call them {_ONE}")

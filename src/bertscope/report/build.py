@@ -12,8 +12,9 @@ import bertscope
 from bertscope.core import tinted
 from bertscope.core.errors import UserError
 from bertscope.core.files import canonical_json, check_file, digest_text, is_marked, write_text
+from bertscope.core.lineage import newest
 from bertscope.core.result import Result
-from bertscope.core.store import Store, Stored
+from bertscope.core.store import Store
 from bertscope.core.subject import subject_of
 from bertscope.report import ledger, subjects, theme
 from bertscope.report.finding import Finding
@@ -74,7 +75,7 @@ def stored_findings(
     store = store if isinstance(store, Store) else Store(store)
     chosen = (stored for stored in store.finished(results=True) if only is None or stored.step.id in only)
     findings = ledger.current(
-        Finding(stored.step, Result.load(stored.folder / "result"), private) for stored in _newest(chosen)
+        Finding(stored.step, Result.load(stored.folder / "result"), private) for stored in newest(chosen)
     )
     if not private:
         hidden = Hidden(*findings)
@@ -89,16 +90,6 @@ def write_page(findings: Sequence[Finding], out: str | Path, *, title: str | Non
     check_file(Path(out), MARK)
     write_text(Path(out), _page(findings, title, about))
     return Path(out)
-
-
-def _newest(finished: Iterable[Stored]) -> list[Stored]:
-    """Without the answers that a newer version of the question gave again, to the same inputs and settings."""
-    by_recipe: dict[str, Stored] = {}
-    for stored in finished:
-        recipe = dataclasses.replace(stored.step, version=0).id
-        if recipe not in by_recipe or by_recipe[recipe].step.version < stored.step.version:
-            by_recipe[recipe] = stored
-    return list(by_recipe.values())
 
 
 def _page(findings: Sequence[Finding], title: str | None, about: str) -> str:

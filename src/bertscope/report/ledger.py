@@ -104,10 +104,17 @@ class Source:
 
 
 def current(findings: Iterable[Finding]) -> list[Finding]:
-    """Without superseded ledgers: of several, the one over most results stays, and of those the last made."""
+    """Without superseded ledgers: the one stays that judges most of what is here and least of what isn't any more; of
+    several such ones the one that judges most results of other stores, too, and of those the last made."""
     everything = list(findings)
+    there = {finding.step.id for finding in everything}
+
+    def weight(finding: Finding) -> tuple[int, int, int]:
+        own = [step.id in there for step in finding.step.before()]
+        return sum(own), sum(own) - len(own), len(finding.step.inputs) - len(own)
+
     ledgers = [finding for finding in everything if finding.result.question == QUESTION]
-    kept = max(reversed(ledgers), key=lambda finding: len(finding.step.inputs), default=None)
+    kept = max(reversed(ledgers), key=weight, default=None)
     return [finding for finding in everything if finding.result.question != QUESTION or finding is kept]
 
 

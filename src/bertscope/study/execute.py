@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bertscope.core import config as configs
 from bertscope.core import registry
-from bertscope.core.errors import FullDiskError, UserError, refused_by_system
+from bertscope.core.errors import UserError, is_full, refused_by_system
 from bertscope.core.inputs import KEPT, Inputs
 from bertscope.core.locks import Busy
 from bertscope.core.provenance import capture
@@ -178,8 +178,8 @@ def _attempt(step: Step, work: Callable[..., None], *args: Any) -> Outcome:
 def _failure(step: Step, error: Exception) -> Outcome:
     """A user's mistake is its line; of a bug the log keeps the traceback."""
     if isinstance(error, UserError):
-        return Outcome(step.id, "full_disk" if isinstance(error, FullDiskError) else "failed", reason=str(error))
+        return Outcome(step.id, "full_disk" if is_full(error) else "failed", reason=str(error))
     if refused := refused_by_system(error):
-        return Outcome(step.id, "failed", reason=refused)
+        return Outcome(step.id, "full_disk" if is_full(error) else "failed", reason=refused)
     reason = " ".join(f"{type(error).__name__}: {error}".split())
     return Outcome(step.id, "failed", reason=reason, trace=traceback.format_exc())

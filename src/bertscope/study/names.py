@@ -130,7 +130,8 @@ class Names:
             for name, located in _declared(keys, ("tasks", "corpus", "pairs"), "data").items()
         }
         self.models: dict[str, Named] = {}
-        for name, located in _declared(keys, ("model",), "models").items():
+        self._named = _declared(keys, ("model",), "models")
+        for name, located in self._named.items():
             self.models[name] = (
                 self._tuned(name, located)
                 if isinstance(located.value, dict)
@@ -145,6 +146,8 @@ class Names:
         known = [field.name for field in fields(registry.find("finetune").config)]
         keys = whole.mapping(f"the model {name}", ["base", "task", *known])
         base, task = keys.get("base", Located("model", whole.where)), keys.get("task", Located("tasks", whole.where))
+        if isinstance(base.value, str) and base.value in self._named.keys() - self.models.keys():
+            raise base.wrong(f"no model {base.value!r} is named above {name}, which begins with it; put it first")
         settings = self.training | {key: one for key, one in keys.items() if key not in ("base", "task", "seed")}
         seeds = keys["seed"].several() if "seed" in keys else [Located(self.seeds[0], whole.where)]
         configs = [settings_of(registry.find("finetune"), settings | {"seed": seed}) for seed in seeds]

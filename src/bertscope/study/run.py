@@ -10,7 +10,6 @@ from bertscope.core.store import Store
 from bertscope.study.file import Study, read_study
 from bertscope.study.preflight import preflight
 from bertscope.study.runner import RunOutcome, run_steps
-from bertscope.study.step_states import remember
 
 
 def run_study(
@@ -32,10 +31,9 @@ def run_study(
     """
     study = file if isinstance(file, Study) else read_study(file, sets)
     store = store if isinstance(store, Store) else Store(store)
-    check_writable(store.folder / "steps")
-    outcome = run_steps(
+    if not all(map(store.has, study.steps)):  # one that may only be read answers from what it has
+        check_writable(store.folder / "steps")
+    return run_steps(
         study.steps, store, keep_going=True, workers=workers, cluster=cluster, cluster_keys=cluster_keys,
         resume=resume, page=page, inputs=preflight(study, store),
     )  # fmt: skip
-    remember(store, outcome)
-    return outcome

@@ -25,6 +25,7 @@ from bertscope.study.board import Board, RunOutcome
 from bertscope.study.execute import Outcome, make
 from bertscope.study.growing_report import GrowingReport
 from bertscope.study.shared_passes import Job, jobs
+from bertscope.study.step_states import forget_failures, keep_failure
 from bertscope.study.watch import tell_stored, watch
 
 POLL = 0.5
@@ -77,6 +78,7 @@ def run_steps(
         raise UserError(f"workers is {workers}; give 0 or more, and none where a cluster is given")
     if cluster_keys and not cluster:
         raise UserError("keys are for a cluster; give its tls:// address too, or leave them out")
+    forget_failures(store, board.outcome.stored)
     if not board.waiting:
         tell_stored(board)
         return board.outcome
@@ -241,6 +243,7 @@ class _Run:
         if not self._keep_going:
             raise bug or UserError(outcome.reason)
         reason = str(bug or outcome.reason)
+        keep_failure(self._store, step.id, reason)
         self._watch.say("failed", step, reason, outcome.trace)
         for skipped in self._board.fail(step, reason):
             why = self._board.outcome.skipped[skipped.id]
@@ -254,6 +257,8 @@ class _Run:
         else:
             self._log.write(f"{what:8} {step.id}  {seconds:.1f} s")
             self._watch.done(step, seconds)
+        if what != "running":
+            forget_failures(self._store, {step.id})
         if what != "running" and self._report and describe(self._store.path(step) / "result")["figures"]:
             self._report.tell()
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, get_args
 
+from bertscope.core.errors import UserError
 from bertscope.core.files import write_text
 from bertscope.core.step import Step, graph
 from bertscope.core.store import Store
-from bertscope.study.runner import RunOutcome
 
 State = Literal["done", "running", "failed", "waiting", "not_needed"]
 IN_WORDS: dict[State, str] = {state: state.replace("_", " ") for state in get_args(State)}
+_FAILED = "failed"
+"""The folder in a store with why steps failed."""
 
 
 def states(steps: Sequence[Step], store: Store) -> dict[str, State]:
@@ -32,18 +35,28 @@ def states(steps: Sequence[Step], store: Store) -> dict[str, State]:
     return {name: state(name, step) for name, step in graph(steps).items()}
 
 
-def remember(store: Store, outcome: RunOutcome) -> None:
-    """Keep why steps failed, until they are done."""
-    for name, reason in outcome.failed.items():
+def keep_failure(store: Store, name: str, reason: str) -> None:
+    """Keep why a step failed, until it is done. A note that can't be written is no reason to stop."""
+    with suppress(UserError, OSError):
         write_text(_failure(store, name), reason + "\n")
-    for name in (*outcome.done, *outcome.stored):
-        _failure(store, name).unlink(missing_ok=True)
+
+
+def forget_failures(store: Store, done: Container[str]) -> None:
+    """Of steps that are done by now."""
+    with suppress(OSError):
+        for path in (store.folder / _FAILED).glob("*.txt"):
+            if path.stem in done:
+                path.unlink(missing_ok=True)
 
 
 def failures(store: Store) -> dict[str, str]:
     """Why steps failed, by their ids."""
-    return {path.stem: path.read_text(encoding="utf-8").strip() for path in (store.folder / "failed").glob("*.txt")}
+    found = {}
+    for path in (store.folder / _FAILED).glob("*.txt"):
+        with suppress(FileNotFoundError):  # another process has made it meanwhile
+            found[path.stem] = path.read_text(encoding="utf-8").strip()
+    return found
 
 
 def _failure(store: Store, name: str) -> Path:
-    return store.folder / "failed" / f"{name}.txt"
+    return store.folder / _FAILED / f"{name}.txt"
