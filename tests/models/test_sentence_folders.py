@@ -166,6 +166,15 @@ def test_a_copy_that_is_saved_is_one_of_theirs(tmp_path):
         model_root(str(saved))
 
 
+def test_half_precision_is_asked_of_theirs_too(tmp_path):
+    written(tmp_path / "model", Pooling(8, "mean"))
+    encoder = load(tmp_path / "model", device="cpu")
+    encoder.save(tmp_path / "half", half=True)
+    weights = load_file(tmp_path / "half/model.safetensors").values()
+    assert {tensor.dtype for tensor in weights if tensor.is_floating_point()} == {torch.float16}
+    np.testing.assert_allclose(own(load(tmp_path / "half", device="cpu")), own(encoder), atol=5e-3)
+
+
 def test_what_is_trained_of_it_has_its_own_top(tmp_path):
     written(tmp_path / "model", Pooling(8, "mean"), Dense(8, 5))
     encoder = load(tmp_path / "model", device="cpu")
