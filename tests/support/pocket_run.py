@@ -10,7 +10,7 @@ Only what a call carries is in its working tree: `bring` copies that to /tmp, wh
 how far it is; `wait` ends when all are done, when one breaks, or before the call would; `collect` copies to $OUT what
 wasn't fetched yet: the small files, and up to four files of weights a call (16 MB each of 64), the last ones first.
 
-    here     pocket_run.py pack carry TEXT ... --teacher MODEL    carry/call-1 and so on (all text: five); git ignores carry
+    here     pocket_run.py pack carry TEXT ... --teacher MODEL    carry/call-1 and so on (all text: about five)
     1 to N   pocket_run.py bring carry/call-1                     each call with its own folder alone as `carry`
     N        ...; pocket_run.py start taught plain --minutes 13; pocket_run.py wait taught plain --longest 480
     N + 1    pocket_run.py wait taught plain; pocket_run.py collect taught plain
