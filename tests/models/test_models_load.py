@@ -243,3 +243,17 @@ def test_a_hub_id_offline_says_so(monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UserError, match="no model 'nobody/nothing': no folder of that name here, and no download"):
         load("nobody/nothing")
+
+
+def test_how_a_tokenizer_was_last_used_is_not_written(tmp_path):
+    """Other programs would cut and pad every text as the last batch of a training was."""
+    model = load("pocket")
+    before = model.tokenizer(["a b c d e f", "g"], truncation=True, max_length=5, padding="max_length")
+    model.save(tmp_path / "saved")
+    written = json.loads((tmp_path / "saved/tokenizer.json").read_text())
+    assert written["truncation"] is None and written["padding"] is None
+    reads = model.tokenizer.backend_tokenizer
+    assert (reads.truncation["max_length"], reads.padding["length"]) == (5, 5), "who is using it notices nothing"
+    opened = load(tmp_path / "saved").tokenizer
+    assert opened(["a b c d e f", "g"], truncation=True, max_length=5, padding="max_length") == before
+    assert opened.model_max_length == POSITIONS

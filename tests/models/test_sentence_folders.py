@@ -159,6 +159,8 @@ def test_a_copy_that_is_saved_is_one_of_theirs(tmp_path):
     wanted = gives(made, again)
     theirs = sentence_transformers.SentenceTransformer(str(saved), device="cpu")
     np.testing.assert_allclose(theirs.encode(TEXTS), wanted, atol=2e-6)
+    half = load_file(encoder.save(tmp_path / "half", half=True) / "model.safetensors").values()
+    assert {tensor.dtype for tensor in half if tensor.is_floating_point()} == {torch.float16}
     cut = load(encoder.cut(["head:1.1"]).save(tmp_path / "cut"), device="cpu")
     assert own(cut).shape == (4, 5) and not np.allclose(own(cut), wanted, atol=1e-3)
     (saved / "1_Pooling" / "config.json").write_text('{"pooling_mode": "mean"}')

@@ -142,6 +142,8 @@ def table(found: dict[str, Any]) -> str:
     lines.append(f"| mean | {mean['seeds']} | | | {mean['gain']:+.4f} | {mean['low']:+.4f} to {mean['high']:+.4f} |")
     worse = [row["task"] for row in found["tasks"] if row["high"] < 0]
     lines += ["", f"certainly worse: {', '.join(worse) or 'none'}"]
+    if unknown := [row["task"] for row in found["tasks"] if math.isnan(row["high"])]:
+        lines.append(f"whether worse isn't known of one seed: {', '.join(unknown)}")
     return "\n".join([*lines, f"the mean gain is {'' if mean['low'] > 0 else 'not '}certainly above 0"])
 
 

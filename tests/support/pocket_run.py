@@ -3,26 +3,28 @@
 The first pocket goes on learning, from other text, with more positions: with a teacher and without one, side by side,
 and both are compared with the first one by `pocket_compare.py`. A third run has drawn weights: how abilities emerge.
 
-The text is tokenised beforehand (`pack`), so that no minute of the machine goes to it, and travels in three parts.
+The text is tokenised beforehand (`pack`), so that no minute of the machine goes to it, and travels with the teacher
+and the tasks' data, in as many parts as there must be: a call takes 64 MiB, of which the repository is half.
 Only what a call carries is in its working tree: `bring` copies that to /tmp, where everything else happens.
-`start` trains in a session of its own, which goes on when the call ends; `status` says how far it is; `collect`
-copies to $OUT what wasn't fetched yet: the small files, and up to four files of weights a call (16 MB each of 64),
-the last ones first.
+`start` trains in a session of its own, which goes on when the call ends, and takes up what broke off; `status` says
+how far it is; `wait` ends when all are done, when one breaks, or before the call would; `collect` copies to $OUT what
+wasn't fetched yet: the small files, and up to four files of weights a call (16 MB each of 64), the last ones first.
 
-    here     pocket_run.py pack FOLDER TEXT ...              the text, as FOLDER/part-1 to part-3
-    1, 2     pocket_run.py bring CARRIED                     parts of 25 MB, the teacher, the tasks' data
-    2        pocket_run.py start taught plain --minutes 15   (with NVIDIA's MPS they work at once)
-    3        pocket_run.py wait taught plain; pocket_run.py collect taught plain
-    4        pocket_run.py start emerging --minutes 4; pocket_compare.py score /tmp/pocket-run/taught/model ...
+    here     pocket_run.py pack carry TEXT ... --teacher MODEL    carry/call-1 and so on (all text: about five)
+    1 to N   pocket_run.py bring carry/call-1                     each call with its own folder alone as `carry`
+    N        ...; pocket_run.py start taught plain --minutes 13; pocket_run.py wait taught plain --longest 480
+    N + 1    pocket_run.py wait taught plain; pocket_run.py collect taught plain
+    N + 2    pocket_run.py start emerging --minutes 4
+             PYTHONPATH=src pocket_compare.py score /tmp/pocket-run/taught/model --data /tmp/pocket-run/goods/data ...
 
-A machine that nobody calls for half a minute is gone with all that is on it. So these calls are sent together.
+A machine that nobody calls for half a minute is gone with all that is on it. So these calls are sent together. It is
+held for half an hour at most, its start and the calls that bring included.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import lzma
 import os
 import shutil
 import subprocess
@@ -32,9 +34,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pocket_cargo import TEXTS, bring, pack
+
 HERE = Path(__file__).resolve().parents[2]
 PLACE = Path(os.environ.get("POCKET_RUN", "/tmp/pocket-run"))
-TEACHER = "all-MiniLM-L6-v2"  # its weights in half precision, for the way
+GOODS = PLACE / "goods"
 RECIPE: dict[str, Any] = {
     "start": "pocket", "positions": 512, "length": 128, "short_share": 0.25, "long_share": 0.1, "mask_rate": 0.2,
     "next_sentence": True, "batch_tokens": 131_072, "learning_rate": 1e-3, "warmup": 0.05, "dropout": 0.0,
@@ -42,65 +46,31 @@ RECIPE: dict[str, Any] = {
 }  # fmt: skip
 RECIPE |= json.loads(os.environ.get("POCKET_RECIPE", "{}"))  # a rehearsal's
 RUNS: dict[str, dict[str, Any]] = {
-    "taught": {"teacher": str(PLACE / "parts" / TEACHER), "teacher_weight": 3.0},
+    "taught": {"teacher": str(GOODS / "teacher"), "teacher_weight": 3.0},
     "plain": {},
-    "emerging": {"init": "random", "learning_rate": 2e-3, "keep": "log", "checkpoints": 12},
+    # Twelve layers that are drawn need some 300 steps of warm-up, of the few thousand of its minutes.
+    "emerging": {"init": "random", "learning_rate": 2e-3, "warmup": 0.15, "keep": "log", "checkpoints": 12},
 }
-PARTS, TOGETHER = 3, 4
-TEXTS = "texts.json"
+TOGETHER = 4
 
 
-def pack(folder: Path, texts: list[str]) -> None:
-    """Tokenise as the first pocket does, and divide what is packed into parts that fit a call each."""
-    from bertscope.data.documents import open_documents
-    from bertscope.models.load import load
-    from bertscope.training.pretrain.beginning import beginning
-    from bertscope.training.pretrain.measure import _read
-    from bertscope.training.pretrain.question import PretrainConfig
-
-    documents, whole = [open_documents(one) for one in texts], folder / "whole"
-    config = PretrainConfig(**{name: value for name, value in RECIPE.items() if name != "start"})
-    begun = beginning(load(RECIPE["start"]), config)
-    config = begun.shaped(config)
-    _read(documents, config, whole, resume=True, reader=begun.reader(config))
-    known = [{"name": one.name, "digest": one.digest} for one in documents]
-    how = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 1, "pb": 1}]  # numbers of two bytes
-    words = (whole / "train.bin").read_bytes()
-    size = -(-len(words) // (2 * PARTS)) * 2
-    for part in range(PARTS):
-        place = folder / f"part-{part + 1}"
-        place.mkdir(parents=True, exist_ok=True)
-        some = words[part * size : (part + 1) * size]
-        (place / f"train-{part + 1}.xz").write_bytes(lzma.compress(some, filters=how))
-    for path in whole.iterdir():
-        if path.name != "train.bin":
-            shutil.copy(path, folder / "part-1")
-    (folder / "part-1" / TEXTS).write_text(json.dumps(known), encoding="utf-8")
-
-
-def bring(carried: Path) -> None:
-    """What this call carries, and the sources, to where they stay."""
-    (PLACE / "parts").mkdir(parents=True, exist_ok=True)
-    for path in carried.iterdir():
-        if path.is_dir():
-            shutil.copytree(path, PLACE / "parts" / path.name, dirs_exist_ok=True)
-        else:
-            shutil.copy(path, PLACE / "parts")
-    if not (PLACE / "tree").exists():
-        shutil.copytree(HERE / "src", PLACE / "tree/src")
-        (PLACE / "tree/tests/support").mkdir(parents=True)
-        for script in Path(__file__).parent.glob("pocket_*.py"):
-            shutil.copy(script, PLACE / "tree/tests/support")
+def settle() -> None:
+    """The sources, as they are in this call, to where they stay."""
+    shutil.copytree(HERE / "src", PLACE / "tree/src", dirs_exist_ok=True)
+    (PLACE / "tree/tests/support").mkdir(parents=True, exist_ok=True)
+    for script in Path(__file__).parent.glob("pocket_*.py"):
+        shutil.copy(script, PLACE / "tree/tests/support")
 
 
 def start(run: str, minutes: float) -> None:
-    """Begin in a session of its own, which outlives the call; unless something didn't come along."""
-    needed = [TEXTS, TEACHER, *(f"train-{part + 1}.xz" for part in range(PARTS))]
-    if missing := [name for name in needed if not (PLACE / "parts" / name).exists()]:
-        raise SystemExit(f"{', '.join(missing)} weren't brought: nothing is begun")
+    """Begin, or take up, in a session of its own, which outlives the call; unless something didn't come along."""
+    if not GOODS.exists():
+        raise SystemExit(f"{GOODS} isn't there: not all parts were brought, and nothing is begun")
     place = PLACE / run
-    place.mkdir()
-    with (place / "log").open("w") as log:
+    if goes_on(run) or (place / "done").exists():
+        raise SystemExit(f"{run} is not begun again: {status(run)}")
+    place.mkdir(exist_ok=True)
+    with (place / "log").open("a") as log:
         script = str(PLACE / "tree/tests/support/pocket_run.py")
         words = [sys.executable, script, "once", run, "--minutes", str(minutes)]
         # The log also has why a compiled layer is compiled anew: that breaks the recording of a step.
@@ -121,7 +91,7 @@ def once(run: str, minutes: float) -> None:
     text = unpacked(place / "model.text")
     # It is this text, whatever another version of the tokenizer's library calls it.
     measure.packed_text = lambda _, folder, digest, **how: replace(PackedText.open(folder), digest=digest)
-    known = json.loads((PLACE / "parts" / TEXTS).read_text(encoding="utf-8"))
+    known = json.loads((GOODS / "text" / TEXTS).read_text(encoding="utf-8"))
     texts = [Documents(one["name"], (), one["digest"]) for one in known]  # tokenised already: no file is opened
     settings = RECIPE | RUNS[run] | {"minutes": minutes}
     made = bertscope.pretrain(texts, **settings, out=text.with_name("model"))
@@ -130,16 +100,13 @@ def once(run: str, minutes: float) -> None:
 
 
 def unpacked(text: Path) -> Path:
-    """The tokenised text, where a training looks for it."""
-    parts, scratch = PLACE / "parts", text.with_name("unpacking")
-    scratch.mkdir(exist_ok=True)
-    for path in parts.iterdir():
-        if path.is_file() and path.suffix != ".xz" and path.name != TEXTS:
-            shutil.copy(path, scratch)
-    with (scratch / "train.bin").open("wb") as file:
-        for part in range(PARTS):
-            file.write(lzma.decompress((parts / f"train-{part + 1}.xz").read_bytes()))
-    return scratch.rename(text)
+    """The tokenised text, where a training looks for it, and which it removes at its end."""
+    if not text.exists():
+        scratch = text.with_name("unpacking")
+        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.copytree(GOODS / "text", scratch, ignore=shutil.ignore_patterns(TEXTS))
+        scratch.rename(text)
+    return text
 
 
 def curve(run: str) -> list[dict[str, float]]:
@@ -162,19 +129,30 @@ def goes_on(run: str) -> bool:
     return state.rpartition(")")[2].split()[0] != "Z"  # who died and wasn't buried
 
 
+def broke(run: str) -> bool:
+    return (PLACE / run / "pid").exists() and not (PLACE / run / "done").exists() and not goes_on(run)
+
+
 def status(run: str) -> str:
     place = PLACE / run
     if (place / "done").exists():
         return "done: " + (place / "done").read_text().strip()
     if not (place / "log").exists():
         return "not begun"
-    if not goes_on(run):
+    if broke(run):
         return "broken: " + (place / "log").read_text()[-1500:]
     if points := curve(run):
         last = points[-1]
         told = f"accuracy {last['score']:.4f}, {last['bits_per_word']:.3f} bits a word"
         return f"step {last['step']:,}, {last['seconds']:.0f} s, {told}"
     return "getting ready"
+
+
+def wait(runs: list[str], seconds: float) -> None:
+    """Until all are done, or one broke, which somebody has to look at while there is time."""
+    until = time.time() + seconds
+    while time.time() < until and any(map(goes_on, runs)) and not any(map(broke, runs)):
+        time.sleep(1)
 
 
 def collect(runs: list[str], out: Path) -> list[str]:
@@ -208,19 +186,24 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("pack", "bring", "start", "once", "status", "wait", "collect"))
     parser.add_argument("given", nargs="*", help="paths, or runs: " + ", ".join(RUNS))
-    parser.add_argument("--minutes", type=float, default=15)
+    parser.add_argument("--minutes", type=float, default=13)
+    parser.add_argument("--teacher", help="pack: all-MiniLM-L6-v2, its folder or name")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="pack: the tasks'")
+    parser.add_argument("--room", type=float, help="pack: MiB a call; by default what the repository leaves of 64")
     parser.add_argument("--longest", type=float, default=560, help="wait: seconds")
     asked = parser.parse_args()
     if asked.what == "pack":
-        pack(Path(asked.given[0]), asked.given[1:])
+        folder, *texts = asked.given
+        room = None if asked.room is None else round(asked.room * 2**20)
+        calls = pack(Path(folder), texts, RECIPE, asked.teacher, asked.data, room)
+        print(f"{calls} calls bring it: {folder}/call-1 to call-{calls}")
     elif asked.what == "bring":
-        bring(Path(asked.given[0]))
+        print(bring(Path(asked.given[0]), PLACE))
+        settle()
     elif asked.what == "collect":
         print(*collect(asked.given, Path(os.environ["OUT"])), sep="\n")
     elif asked.what == "wait":
-        until = time.time() + asked.longest
-        while time.time() < until and any(map(goes_on, asked.given)):
-            time.sleep(1)
+        wait(asked.given, asked.longest)
     else:
         for run in asked.given:
             if asked.what != "status":

@@ -27,6 +27,13 @@ def test_gains_are_paired_and_their_intervals_students():
     assert "certainly worse: BLiMP" in table(compared(new, old))
 
 
+def test_of_one_seed_nothing_is_said_to_be_no_worse():
+    old, new = ({"MRPC": {"0": score}, PAIRS: {"0": score, "wide": 0.01}} for score in (0.7, 0.1))
+    told = table(compared(old, new))
+    assert "certainly worse: BLiMP\nwhether worse isn't known of one seed: MRPC\n" in told
+    assert "not certainly above 0" in told
+
+
 def test_a_model_gains_nothing_over_itself(tmp_path):
     """Scores come seed by seed; a second call does what is missing."""
     known = {task: 0.5 + place / 100 for place, task in enumerate(TASKS)}

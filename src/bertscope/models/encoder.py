@@ -285,13 +285,14 @@ class Encoder:
             config.bertscope = {"name": self.name} | notes_in(config)
             if self.base and origin_in(config) is None:
                 config.bertscope |= origin_note(self.record.origin)  # a copy's files say no more where it came from
+            model = copy.deepcopy(self.model).half() if half else self.model
             # Where only we can open it, weights have the names that the library's modules have, not an older file's.
             how: dict[str, Any] = {"save_original_format": not {"top", "shape"} & set(config.bertscope)}
             if self.sentence:
                 self.sentence.write(scratch, self.hidden_size)
                 beside = f"{SENTENCE_MODULES}."
-                whole = self.model.state_dict().items()
+                whole = model.state_dict().items()
                 how["state_dict"] = {name: held for name, held in whole if not name.startswith(beside)}
-            (copy.deepcopy(self.model).half() if half else self.model).save_pretrained(scratch, **how)
+            model.save_pretrained(scratch, **how)
             save_tokenizer(self.tokenizer, scratch)
         return folder

@@ -66,8 +66,11 @@ def usable_tokenizer(tokenizer: Any) -> Any:
 
 
 def save_tokenizer(tokenizer: Any, folder: Path) -> None:
-    """Write it so that it opens as it is."""
-    kept = copy.copy(tokenizer)
+    """Write it so that it opens as it is. How long texts were cut and padded in its last call isn't of it: whoever
+    opens its file by the tokenizers library alone would cut and pad all texts so."""
+    kept = copy.deepcopy(tokenizer)
+    kept.backend_tokenizer.no_truncation()
+    kept.backend_tokenizer.no_padding()
     # Some families' tokenizers open as another class than they were, which would forget the segments. And whoever
     # pads on the left, as Gemma's does, puts the padding where a classifier reads.
     names = list(kept.model_input_names)
