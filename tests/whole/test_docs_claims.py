@@ -100,7 +100,8 @@ differ by their seed alone are one kind; the row is about the training on which 
 the newest), and says how many others there are and how many of them agree. A model that was written over another in
 the same folder replaces it: the newest counts, and the row says how many earlier ones were measured, or that only an
 earlier one was. Of several results of one model, the one with the most seeds counts, then one corrected by a user's
-labels, then the one with the most texts. A published number stands beside a task of exactly the source's name
+labels, then the one with the most texts. An answer that two stores hold counts once, and so does one that two
+versions of its question gave: the newer. A published number stands beside a task of exactly the source's name
 (`glue/sst2`). Attention weighted by norms is not counted here.
 
 ## How often it errs
