@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from bertscope.analyses.errors.measure import _shares
@@ -74,6 +75,16 @@ def test_counts_are_scikit_learns(found, answers) -> None:
         np.testing.assert_allclose(labels[name], values)
     for name in ("precision", "recall", "f1"):
         assert (labels[f"{name}_low"] < labels[name]).all() and (labels[name] < labels[f"{name}_high"]).all()
+
+
+def test_of_labels_that_are_all_told_no_interval_is_a_point(model) -> None:
+    task = PLANTED["classification"].task(60)
+    labels = errors(model, task, QUICK).tables["labels"]
+    assert (labels[["precision", "recall", "f1"]] == 1).all(axis=None)
+    for row in labels.itertuples():
+        low = binomtest(row.n, row.n).proportion_ci(method="wilson").low
+        assert [row.precision_low, row.recall_low, row.f1_low] == pytest.approx([low] * 3)
+        assert row.precision_high == row.recall_high == row.f1_high == 1
 
 
 def test_rows_are_what_the_model_says(found, slipping, answers) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss
 
@@ -174,6 +175,13 @@ def test_intervals_of_risk_and_coverage_cover() -> None:
     area = np.mean([one.area.low <= true.area.value <= one.area.high for one in found])
     kept = np.mean([one.at(0.8).low <= true.at(0.8).value <= one.at(0.8).high for one in found])
     assert area >= 0.89 and kept >= 0.89
+
+
+def test_of_answers_that_are_all_right_no_interval_is_a_point() -> None:
+    found = risk_coverage(of_two(np.linspace(0.6, 0.9, 100), np.ones(100, bool)), repeats=50)
+    kept, all_of_them = (binomtest(n, n).proportion_ci(method="wilson") for n in (80, 100))
+    assert found.at(0.8).low == pytest.approx(kept.low) and found.at(0.8).high == 1.0
+    assert found.area.low == 0.0 and found.area.high == pytest.approx(1 - all_of_them.low)
 
 
 def test_what_cant_be_judged() -> None:

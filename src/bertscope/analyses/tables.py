@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bertscope.core.intervals import interval
+from bertscope.core.intervals import interval, unless_alike
 
 
 def tidy(axes: Mapping[str, Sequence[Any]], **values: np.ndarray) -> pd.DataFrame:
@@ -17,9 +17,14 @@ def tidy(axes: Mapping[str, Sequence[Any]], **values: np.ndarray) -> pd.DataFram
     return table.assign(**{name: value.ravel() for name, value in values.items()})
 
 
-def with_intervals(draws: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Columns of draws [1 + repeats, row, name]: each value, and the ends of its interval."""
+def with_intervals(
+    draws: np.ndarray, names: Sequence[str], shares_of: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
+    """Columns of draws [1 + repeats, row, name]: each value, and the ends of its interval. With `shares_of`
+    [row, name], values are shares of so many examples, and no interval is a point (`unless_alike`)."""
     low, high = interval(draws)
+    if shares_of is not None:
+        low, high = unless_alike(draws[0], (low, high), np.maximum(shares_of, 1))
     columns: dict[str, np.ndarray] = {}
     for place, name in enumerate(names):
         columns |= {name: draws[0, :, place], f"{name}_low": low[:, place], f"{name}_high": high[:, place]}

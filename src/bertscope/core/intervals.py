@@ -141,14 +141,17 @@ def normal_interval(mean: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np
     return mean - _NORMAL * error, mean + _NORMAL * error
 
 
-def share_interval(share: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+def share_interval(share: np.ndarray, n: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The interval of shares of n examples (Wilson's): of none it reaches above 0, where a bootstrap's can't."""
     middle, of_n = share + _NORMAL**2 / (2 * n), 1 + _NORMAL**2 / n
     either = _NORMAL * np.sqrt(share * (1 - share) / n + (_NORMAL / (2 * n)) ** 2)
-    return np.maximum((middle - either) / of_n, 0.0), np.minimum((middle + either) / of_n, 1.0)
+    # It holds the share itself: rounding would leave 3e-18 as the low end of 0.
+    return np.clip((middle - either) / of_n, 0.0, share), np.clip((middle + either) / of_n, share, 1.0)
 
 
-def unless_alike(share: np.ndarray, ends: tuple[np.ndarray, np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
+def unless_alike(
+    share: np.ndarray, ends: tuple[np.ndarray, np.ndarray], n: int | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The ends of intervals of shares of n examples, but `share_interval`'s where they are points: of examples that
     are all right, or all wrong, no resample says otherwise."""
     low, high = ends

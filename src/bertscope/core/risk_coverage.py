@@ -15,7 +15,7 @@ import numpy as np
 from bertscope.core.calibration import refuse_none
 from bertscope.core.decisions import Decisions
 from bertscope.core.estimate import Estimate
-from bertscope.core.intervals import interval
+from bertscope.core.intervals import interval, unless_alike
 from bertscope.core.resampling import resamples
 
 COVERAGE = 0.8
@@ -31,7 +31,7 @@ class RiskCoverage:
     accuracy: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    """[step]: the share of it that is right, with its interval over examples."""
+    """[step]: the share of it that is right, with its interval over examples (`unless_alike`)."""
     area: Estimate
     """Under the curve of risk over coverage: lower is better."""
 
@@ -52,7 +52,7 @@ def risk_coverage(decisions: Decisions, *, repeats: int = 1000, seed: int = 0) -
     draws = np.concatenate(
         [_curve(one[:, owner], wrong, starts, coverage) for one in chain([np.ones((1, n))], counts)]
     )
-    low, high = interval(draws)
+    low, high = unless_alike(draws[0], interval(draws), n * np.append(coverage, 1.0))
     area = Estimate(float(draws[0, -1]), float(low[-1]), float(high[-1]))
     return RiskCoverage(coverage, 1 - draws[0, :-1], 1 - high[:-1], 1 - low[:-1], area)
 

@@ -75,7 +75,7 @@ errors = Question(
             "masked": _NO_SHARES.format("a guess"),
         }
     ),
-    version=2,
+    version=3,
     main="score",
     better="higher",
     null="the rows' correctness is permuted",
