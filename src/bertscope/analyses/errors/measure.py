@@ -76,10 +76,8 @@ def _by_label(said: Answered, config: ErrorsConfig) -> dict[str, pd.DataFrame]:
         columns = {"label": list(names), "n": sums[:, 2], "predicted": sums[:, 1], "right": sums[:, 0]}
         # The rows that say something of each: where the label is given, where it is right, and where either is so.
         given, right = counts[..., 1] > 0, counts[..., 2] > 0
-        rows = np.stack([given.sum(0), right.sum(0), (given | right).sum(0)], axis=-1)
-        tables["labels"] = pd.DataFrame(
-            columns | with_intervals(draws, ("precision", "recall", "f1"), shares_of=rows)
-        )
+        of = np.stack([given.sum(0), right.sum(0), (given | right).sum(0)], axis=-1)
+        tables["labels"] = pd.DataFrame(columns | with_intervals(draws, ("precision", "recall", "f1"), shares_of=of))
     if isinstance(output, Tags) and output.entities:
         kinds = output.errors(said.predicted, said.gold)
         tables["entities"] = pd.DataFrame({"error": list(kinds), "n": list(kinds.values())})
