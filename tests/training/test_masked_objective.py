@@ -172,23 +172,28 @@ def test_every_other_short_row_is_a_pair(text):
     assert separators[::2].sum() > separators[1::2].sum() + 90, "one between the parts of each pair"
 
 
-def test_short_rows_are_scored_beside_the_others(text):
+@pytest.mark.parametrize(("name", "tokens"), [("short", 8), ("long", 64)])
+def test_short_and_long_rows_are_scored_beside_the_others(text, name, tokens):
     """Each masked place for itself, by the library's forward pass; and nothing is told where none could be masked."""
-    made, nats, words = objective(text, short=8), 0.0, 0
-    for rows, chosen in made._short:
-        assert rows.ids.shape[1] == 8
+    made, nats, words = objective(text, beside={name: tokens}), 0.0, 0
+    for rows, chosen in made._beside[name]:
+        assert rows.ids.shape[1] == tokens
         with torch.no_grad():
             logits = made.encoder.model(input_ids=chosen.shown.to(DEVICE)).logits.cpu()
         places = chosen.places[..., None].expand(-1, -1, logits.shape[-1])
         lost = cross_entropy(logits.gather(1, places).flatten(0, 1), chosen.right.flatten(), reduction="none")
         nats, words = nats + (lost * chosen.weight.flatten()).sum().item(), words + int(chosen.begins.sum())
-    assert made.score().secondary["short_bits_per_word"] == pytest.approx(nats / math.log(2) / words, rel=1e-5)
-    made._short = [(rows, replace(chosen, begins=0 * chosen.begins)) for rows, chosen in made._short]
-    assert "short_bits_per_word" not in made.score().secondary
+    key = f"{name}_bits_per_word"
+    assert made.score().secondary[key] == pytest.approx(nats / math.log(2) / words, rel=1e-5)
+    made._beside[name] = [(rows, replace(chosen, begins=0 * chosen.begins)) for rows, chosen in made._beside[name]]
+    assert key not in made.score().secondary
+    for follows, of_all in ((False, 1), (True, 2)):
+        too_long = objective(text, beside={name: len(text.held_out) // of_all + 1}, next_sentence=follows)
+        assert not too_long._beside, "held-out text has no row of that length, or none that another part may follow"
 
 
 def test_a_step_in_which_nothing_can_be_masked_is_no_loss(text):
-    made = objective(text, tokens=8, short=8)
+    made = objective(text, tokens=8, beside={"short": 8})
     batch = made.batch(np.array([0]))
     goes_on = int(np.flatnonzero(continues_a_word(made.encoder.tokenizer))[0])
     word = torch.full_like(batch.ids, goes_on)

@@ -4,7 +4,7 @@ what a teacher makes of each word."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -67,7 +67,7 @@ class MaskedWords:
         length: int,
         seed: int,
         fingerprint: str,
-        short: int | None = None,
+        beside: Mapping[str, int] | None = None,
         taught: TaughtWords | None = None,
         teacher_weight: float = 0.0,
     ) -> None:
@@ -76,7 +76,7 @@ class MaskedWords:
         half      whether weights are kept in half precision
         compiled  whether the layers are compiled, on a GPU
         length    tokens of the rows that are scored
-        short     tokens of short ones, which are scored beside them, all of one part
+        beside    by name the tokens of rows of other lengths that are scored beside them, all of one part
         taught    what a teacher makes of each word, and what that counts for beside the loss of a masked piece
         """
         self.encoder, self.fingerprint = encoder, fingerprint
@@ -92,7 +92,10 @@ class MaskedWords:
         self._pieces = Pieces(there, goes_on, tokenizer.mask_token_id, int(np.flatnonzero(~special)[0]))
         self._held_out = self._prepared(self._rows, length, continues)
         alone = TextRows(tokenizer, False, length, seed)
-        self._short = self._prepared(alone, short, continues) if short else []
+        self._beside = {
+            name: self._prepared(alone, tokens, continues)
+            for name, tokens in (beside or {}).items() if len(text.held_out) // tokens > next_sentence
+        }  # fmt: skip
         right = np.concatenate([one.right[one.weight > 0] for _, one in self._held_out])
         self.chance, self.guessed = float(np.bincount(right).max() / len(right)), len(right)
         for module in _dropouts(encoder.model):
@@ -156,13 +159,14 @@ class MaskedWords:
                     known.append(guess.follows.argmax(1).eq(batch.follows).double().cpu().numpy())
                 if self._taught is not None:
                     learnt.append(self._explaining(batch, guess.states))
-            short = [self._scored(rows, chosen)[2] for rows, chosen in self._short]
+            others = {name: [self._scored(*one)[2] for one in rows] for name, rows in self._beside.items()}
         sums = np.concatenate(moments)
         right, pieces, nats, _ = sums.sum(0)
         low, high = bootstrap_interval(lambda means: means[..., 0] / means[..., 1], sums)
         beside = {"held_out_loss": nats / pieces, "bits_per_word": _bits(sums)}
-        if short and (of_short := np.concatenate(short))[:, 3].any():  # words that could be masked
-            beside["short_bits_per_word"] = _bits(of_short)
+        for name, scored in others.items():
+            if (of_them := np.concatenate(scored))[:, 3].any():  # words that could be masked
+                beside[f"{name}_bits_per_word"] = _bits(of_them)
         if known:
             beside["next_sentence"] = float(np.concatenate(known).mean())
         if learnt and self._taught is not None:
@@ -171,8 +175,7 @@ class MaskedWords:
 
     def _scored(self, rows: RowsOfText, chosen: Masked) -> tuple[RowsOfText, _Guess, np.ndarray]:
         """These rows, what is guessed of them, and [row, 4]: pieces that are right, pieces, their nats, and words."""
-        device = self.encoder.device
-        batch = rows.to(device)
+        batch, device = rows.to(self.encoder.device), self.encoder.device
         there = replace(chosen, **{one.name: getattr(chosen, one.name).to(device) for one in fields(chosen)})
         guess = self._guess(batch, there)
         hits = guess.logits.argmax(1).view_as(there.right) == there.right

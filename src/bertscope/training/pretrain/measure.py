@@ -152,7 +152,7 @@ def _objective(
     return MaskedWords(
         encoder, text, batch_tokens=config.batch_tokens, rate=config.mask_rate,
         whole_words=config.masking == "words", next_sentence=config.next_sentence, dropout=config.dropout,
-        half=config.half, compiled=config.compiled, length=config.length, short=config.short, seed=config.seed,
+        half=config.half, compiled=config.compiled, length=config.length, beside=config.beside, seed=config.seed,
         fingerprint=digest_text(canonical_json([text.digest, settings])), taught=taught,
         teacher_weight=config.teacher_weight,
     )  # fmt: skip

@@ -159,10 +159,19 @@ class PretrainConfig:
         return min(fits, key=lambda size: abs(size - self.length / 4), default=None)
 
     @property
+    def long(self) -> int | None:
+        """Tokens of long rows, if there are any: as many as there are positions."""
+        return self.n_positions if self.long_share and self.n_positions > self.length else None
+
+    @property
+    def beside(self) -> dict[str, int]:
+        """Tokens of the rows that aren't of the usual length."""
+        return {name: size for name, size in (("short", self.short), ("long", self.long)) if size}
+
+    @property
     def lengths(self) -> dict[int, float]:
         """Of the rows, and which share of the steps has them."""
-        shares = {self.short: self.short_share} if self.short else {}
-        shares |= {self.n_positions: self.long_share} if self.long_share and self.n_positions > self.length else {}
+        shares = {size: getattr(self, f"{name}_share") for name, size in self.beside.items()}
         return {self.length: 1 - sum(shares.values())} | shares
 
     @property
@@ -228,7 +237,7 @@ pretrain = Question(
         "start": Input("model", flag="A BERT to train further, with its vocabulary, shape and weights."),
         "teacher": Input("model", flag="A larger encoder, whose last states for each word are learnt too."),
     },
-    version=5,
+    version=6,
     main="accuracy",
     better="higher",
     cite="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers",
@@ -240,6 +249,7 @@ pretrain = Question(
         "held_out_loss": "loss on held-out text",
         "bits_per_word": "bits for a masked word of held-out text",
         "short_bits_per_word": "bits for a masked word of few pieces in short rows of held-out text",
+        "long_bits_per_word": "bits for a masked word in rows of held-out text as long as there are positions",
         "next_sentence": "whether a second part follows, held-out text",
         "taught": "variance of the teacher's states that is explained, held-out text",
     },

@@ -28,7 +28,7 @@ def pretrain_result(
     first = ["step", "tokens", "seconds", "loss", "accuracy", "low", "high"]
     curve = rows[[*first, *(column for column in rows if column not in first)]]
     last, tokens = curve.iloc[-1], int(curve["tokens"].iloc[-1])
-    told = ("held_out_loss", "bits_per_word", "short_bits_per_word", "next_sentence", "taught")
+    told = ("held_out_loss", "bits_per_word", "short_bits_per_word", "long_bits_per_word", "next_sentence", "taught")
     beside = [key for key in told if key in curve]
     return pretrain.result(
         tables={"curve": curve, "steps": pd.DataFrame(history.steps, columns=["step", "loss"])},
