@@ -116,7 +116,10 @@ def with_picture(page: str, study: str, name: str, title: str) -> str:
 
 def drawn(result: Result, key: str) -> tuple[str, str]:
     """The figure's title, and the figure."""
-    figure = next(figure for figure in result.figures if figure.key.startswith(key))
+    figure = next((figure for figure in result.figures if figure.key.startswith(key)), None)
+    if figure is None:
+        there = ", ".join(figure.key for figure in result.figures)
+        sys.exit(f"{result.question} has no figure {key}, but {there}: ask for what it shows in its study")
     table = result.tables[figure.table]
     if figure.kind == KIND:
         return figure.title, tinted_svg(figure, table)
