@@ -8,7 +8,7 @@ import lzma
 import pytest
 
 from bertscope.core.errors import UserError
-from bertscope.data import documents
+from bertscope.data import demo, documents
 from bertscope.data.documents import documents_root, is_held_out, open_documents
 
 TEXT = "One day.\nIt rained.\n\n\n  Two.  \n\nThree.\nAnd more.\n"
@@ -67,3 +67,22 @@ def test_what_is_no_file_is_refused(tmp_path):
         open_documents(str(tmp_path / "*.txt"))
     with pytest.raises(UserError, match="can't read int as plain text"):
         open_documents(3)
+
+
+def test_the_demo_language_has_a_text_that_holds_nothing_it_is_asked_about():
+    """Neither a sentence of its corpus nor one of a minimal pair; and a worker finds it again by its name alone."""
+    text = open_documents(documents_root("demo/language").source)
+    sentences = [line for document in text for line in document]
+    assert len(sentences) == len({*sentences}) == 30_000
+    assert sum(map(len, sentences)) == text.likely_size
+    asked = {one for split in demo.SPLITS for one in demo.examples("demo/corpus", split).text}
+    clean, corrupted = demo.pairs("demo/minimal", "test")[0]
+    assert not {*sentences} & {*asked, *clean.text, *corrupted.text}
+    assert {*(word for line in sentences for word in line.split())} > {"keys", "never", "was"}
+
+
+def test_what_is_no_text_of_the_demo_language_is_refused():
+    with pytest.raises(UserError, match="demo/corpus is no plain text; in the demo language there is demo/language"):
+        open_documents("demo/corpus")
+    with pytest.raises(UserError, match="demo/language is plain text, which pretrain learns from"):
+        demo.make("demo/language", 0)

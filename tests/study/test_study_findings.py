@@ -15,10 +15,22 @@ FINDINGS = tuple(
     for name in ("causes", "heads", "layers", "lottery", "outputs", "rows", "smaller", "training")
 )  # fmt: skip
 """Of real data, which lies in the folder that they are run in."""
+EMERGENCE = "findings-emergence"
+"""Of a pre-training that lies there."""
 
 
 def test_they_are_ready():
-    assert {*FINDINGS} == {name for name in ready_studies() if name.startswith("findings-")}
+    assert {*FINDINGS, EMERGENCE} == {name for name in ready_studies() if name.startswith("findings-")}
+
+
+def test_emergence_is_asked_of_the_checkpoints_that_lie_there(tmp_path, monkeypatch, tiny):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="no checkpoint matches 'grown/checkpoint-\\*'"):
+        read_study(EMERGENCE)
+    for step in (0, 8):
+        tiny.save(tmp_path / f"grown/checkpoint-{step}")
+    asked = [step for step in read_study(EMERGENCE).steps if step.name == "course"]
+    assert [step.config["steps"] for step in asked] == 5 * [[0, 8]]
 
 
 @needs_data

@@ -154,6 +154,11 @@ def counted(value: Value) -> str:
     return "" if value.value is None else mark(value.key, f"{value.value:,.0f}")
 
 
+def step(value: Value) -> str:
+    """The step of a training, and between which steps it lies."""
+    return "" if value.value is None else mark(value.key, f"{value.value:,} [{value.low:,}, {value.high:,}]")
+
+
 def rows_of(value: Value) -> str:
     """How many examples a value rests on."""
     return mark(f"{value.key}/n", f"{value.n:,}")
@@ -166,7 +171,7 @@ def differs(value: Value, above: str, below: str, open: str = "not shown to diff
 
 
 FILTERS: dict[str, Callable[..., str]] = {
-    "bare": bare, "whole": whole, "points": points, "counted": counted, "rows_of": rows_of,
+    "bare": bare, "whole": whole, "points": points, "counted": counted, "step": step, "rows_of": rows_of,
 }  # fmt: skip
 
 

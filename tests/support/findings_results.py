@@ -39,6 +39,8 @@ TABLES: dict[str, dict[str, tuple[str, ...]]] = {
                           "runs", "why")},
     "contrast": {"sts": ("arm", "pool", "spearman", "low", "high", "minus_before", "minus_before_low",
                          "minus_before_high")},
+    "course": {"onsets": ("line", "first", "last", "change", "change_low", "change_high", "certain", "onset", "low", "high"),
+               "checkpoints": ("step",)},
     "explain": {"faithfulness": ("method", "how", "measure", "value", "low", "high", "n", "targets"),
                 "corpus_words": ("class", "word", "mean", "low", "high", "texts", "shown")},
     "freeze": {"arms": ("arm", "score", "low", "high", "effect", "effect_low", "effect_high", "runs",

@@ -54,7 +54,7 @@ _SEVERAL = {
     "models": ("model", _MODEL + _SERIES, "Further models, which read the same texts as the first."),
     "texts": (
         "text",
-        "A file of plain text, also .gz or .xz, or a pattern of such files in quotes.",
+        "A file of plain text, also .gz or .xz, a pattern of such files in quotes, or demo/language (built in).",
         "Further files.",
     ),
     "answers": ("answer", "The folder of a result.", "The same question's results for later checkpoints."),

@@ -75,9 +75,11 @@ PAIRED: Mapping[str, _Paired] = {
     ),
 }
 """Minimal pairs, which are no task."""
+TEXT = "demo/language"
+"""Plain text in the demo language, which is no task either: `data/language/text.py`."""
 NAMES = tuple(_RECIPES)
 """All that `demo/...` can be."""
-_SPLITS = ("train", "validation", "test")
+SPLITS = ("train", "validation", "test")
 
 
 def make(name: str, seed: int, kind: Kind | None = None) -> Task:
@@ -91,7 +93,7 @@ def make(name: str, seed: int, kind: Kind | None = None) -> Task:
         raise UserError(
             f"{name} has no labels: to train a parser on its trees, say --kind trees; or choose one of {tasks}"
         )
-    train, validation, test = (_generated(name, seed)[split] for split in _SPLITS)
+    train, validation, test = (_generated(name, seed)[split] for split in SPLITS)
     if recipe.kind == "unlabelled":
         return trees_task(name, (train, validation, test))
     if recipe.kind == "tokens":
@@ -107,8 +109,8 @@ def can_train(name: str, kind: Kind | None = None) -> bool:
 def examples(name: str, split: str, seed: int = 0) -> Examples:
     """One split of a demo task, or of what isn't one: the questions and the corpus."""
     _recipe(name)
-    if split not in _SPLITS:
-        raise UserError(f"{name} has no split {split!r}; {did_you_mean(split, _SPLITS)}")
+    if split not in SPLITS:
+        raise UserError(f"{name} has no split {split!r}; {did_you_mean(split, SPLITS)}")
     return _generated(name, seed)[split]
 
 
@@ -119,8 +121,8 @@ def identity(name: str) -> str:
 
 def pairs(name: str, split: str, seed: int = 0) -> tuple[tuple[Examples, Examples], tuple[str, ...]]:
     """One split of minimal pairs, the clean and the corrupted texts, and what each pair is about."""
-    if split not in _SPLITS:
-        raise UserError(f"{name} has no split {split!r}; {did_you_mean(split, _SPLITS)}")
+    if split not in SPLITS:
+        raise UserError(f"{name} has no split {split!r}; {did_you_mean(split, SPLITS)}")
     return _paired(name, seed)[split]
 
 
@@ -135,7 +137,7 @@ def _paired(name: str, seed: int) -> dict[str, tuple[tuple[Examples, Examples], 
     from bertscope.data.language.sentence import examples as annotated
 
     random, seen, splits = Random(f"{name} {seed}"), set[str](), {}
-    for split, n in zip(_SPLITS, PAIRED[name].sizes, strict=True):
+    for split, n in zip(SPLITS, PAIRED[name].sizes, strict=True):
         drawn = minimal.pairs(name, split, n, random, seen)
         sides = []
         for side, rows in enumerate(([pair.clean for pair in drawn], [pair.corrupted for pair in drawn])):
@@ -155,6 +157,8 @@ def _paired(name: str, seed: int) -> dict[str, tuple[tuple[Examples, Examples], 
 def _recipe(name: str) -> _Recipe:
     if name in PAIRED:
         raise UserError(f"{name} holds minimal pairs, which are no task; ask minimal-pairs or patch of it")
+    if name == TEXT:
+        raise UserError(f"{name} is plain text, which pretrain learns from; demo/corpus has sentences like it")
     if name not in _RECIPES:
         raise UserError(f"no demo task {name!r}; {did_you_mean(name, _RECIPES, cutoff=0.7)}")
     return _RECIPES[name]
@@ -169,7 +173,7 @@ def _generated(name: str, seed: int) -> dict[str, Examples]:
     grammar = import_module(f"bertscope.data.language.{'corpus' if recipe.tags else name.removeprefix('demo/')}")
     random, seen = Random(f"{name} {seed}"), set[str]()
     splits = {}
-    for split, n in zip(_SPLITS, recipe.sizes, strict=True):
+    for split, n in zip(SPLITS, recipe.sizes, strict=True):
         rows = grammar.rows(split, n, random, seen)
         label = None
         if recipe.metric and recipe.kind != "spans":

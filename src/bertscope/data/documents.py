@@ -10,6 +10,7 @@ from typing import Any
 
 from bertscope.core.errors import UserError
 from bertscope.core.step import Root
+from bertscope.data import demo
 from bertscope.data.packed_files import decoded, stream
 from bertscope.data.plain_files import digest_plain, named
 from bertscope.data.streamed import files_of_pattern, is_pattern
@@ -52,9 +53,16 @@ class Documents:
 
 
 def open_documents(source: Any) -> Documents:
-    """A text file, also packed as .gz or .xz, or a pattern of such files. None of its text is read yet."""
+    """A text file, also packed as .gz or .xz, a pattern of such files, or `demo/language`. None of its text is read
+    yet."""
     if isinstance(source, Documents):
         return source
+    if source == demo.TEXT:
+        from bertscope.data.language.text import demo_text
+
+        return demo_text()
+    if isinstance(source, str) and source in (*demo.NAMES, *demo.PAIRED):
+        raise UserError(f"{source} is no plain text; in the demo language there is {demo.TEXT}")
     if not isinstance(source, str | Path):
         raise UserError(
             f"can't read {type(source).__name__} as plain text; give a file, or a pattern such as 'a/*.gz'"
@@ -66,8 +74,9 @@ def open_documents(source: Any) -> Documents:
 def documents_root(source: Any) -> Root:
     """The identity of what `open_documents` would open, by content."""
     found = open_documents(source)
-    where = str(Path(source).absolute()) if isinstance(source, str | Path) else found.name
-    return Root("documents", where, found.digest, held=None if isinstance(source, str | Path) else found)
+    named = isinstance(source, str | Path)
+    where = str(Path(source).absolute()) if named and source != demo.TEXT else found.name
+    return Root("documents", where, found.digest, held=None if named else found)
 
 
 def is_held_out(lines: Sequence[str], share: float) -> bool:
