@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bertscope.core.errors import UserError
+from bertscope.core.files import digest_text
 from bertscope.core.step import Root
 from bertscope.data import demo
 from bertscope.data.packed_files import decoded, stream
@@ -17,6 +18,8 @@ from bertscope.data.streamed import files_of_pattern, is_pattern
 
 LONGEST = 50_000
 """Characters after which a document ends with its line, so that a file without blank lines is many, too."""
+
+_OF_A_DOCUMENT = 20  # sentences of the demo language
 
 
 @dataclass(frozen=True)
@@ -52,15 +55,33 @@ class Documents:
                 yield lines
 
 
+class _DemoText(Documents):
+    """`demo/language`, whose sentences are made when they are read and have nothing to do with each other."""
+
+    @property
+    def likely_size(self) -> int:
+        return sum(map(len, self._sentences))
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for first in range(0, len(self._sentences), _OF_A_DOCUMENT):
+            yield list(self._sentences[first : first + _OF_A_DOCUMENT])
+
+    @property
+    def _sentences(self) -> tuple[str, ...]:
+        from bertscope.data.language.text import sentences
+
+        return sentences()
+
+
 def open_documents(source: Any) -> Documents:
     """A text file, also packed as .gz or .xz, a pattern of such files, or `demo/language`. None of its text is read
     yet."""
     if isinstance(source, Documents):
         return source
     if source == demo.TEXT:
-        from bertscope.data.language.text import demo_text
+        from bertscope.data.language.text import VERSION
 
-        return demo_text()
+        return _DemoText(demo.TEXT, (), digest_text(f"{demo.TEXT}-{VERSION}"))
     if isinstance(source, str) and source in (*demo.NAMES, *demo.PAIRED):
         raise UserError(f"{source} is no plain text; in the demo language there is {demo.TEXT}")
     if not isinstance(source, str | Path):

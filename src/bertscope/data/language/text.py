@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from bertscope.core.files import digest_text
 from bertscope.data import demo
-from bertscope.data.documents import Documents
 from bertscope.data.language import corpus
 
-_SENTENCES, _OF_A_DOCUMENT = 30_000, 20
-_VERSION = 1
+VERSION = 1
 """Raise it whenever the sentences change: what learns from them is identified by it."""
-
-
-@dataclass(frozen=True)
-class DemoText(Documents):
-    """Documents of sentences that have nothing to do with each other."""
-
-    @property
-    def likely_size(self) -> int:
-        return sum(map(len, sentences()))
-
-    def __iter__(self) -> Iterator[list[str]]:
-        for first in range(0, _SENTENCES, _OF_A_DOCUMENT):
-            yield list(sentences()[first : first + _OF_A_DOCUMENT])
-
-
-def demo_text() -> DemoText:
-    return DemoText(demo.TEXT, (), digest_text(f"{demo.TEXT}-{_VERSION}"))
+_SENTENCES = 30_000
 
 
 @lru_cache(maxsize=1)
