@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parents[2]
 TEXTS, WORDS = "texts.json", "train.bin"
 TRAVELS = 64 * 2**20  # bytes, the repository's own files included
 _SPARE = 2 * 2**20
-_DATA = ("blimp/BLiMP.zip", "UD_English-EWT/en_ewt-ud-dev.conllu", "UD_English-EWT/en_ewt-ud-test.conllu")
+_DATA = ("blimp/BLiMP.zip", "UD_English-EWT", "goemotions", "webmd/webmd.csv", "glue-10k/SNLI")
 
 
 def pack(folder: Path, texts: list[str], recipe: dict[str, Any], teacher: str, data: Path, room: int | None) -> int:

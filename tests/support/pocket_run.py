@@ -46,7 +46,7 @@ RECIPE: dict[str, Any] = {
 }  # fmt: skip
 RECIPE |= json.loads(os.environ.get("POCKET_RECIPE", "{}"))  # a rehearsal's
 RUNS: dict[str, dict[str, Any]] = {
-    "taught": {"teacher": str(GOODS / "teacher"), "teacher_weight": 3.0},
+    "taught": {"teacher": str(GOODS / "teacher"), "teacher_weight": 4.0},
     "plain": {},
     # Twelve layers that are drawn need some 300 steps of warm-up, of the few thousand of its minutes.
     "emerging": {"init": "random", "learning_rate": 2e-3, "warmup": 0.15, "keep": "log", "checkpoints": 12},
@@ -56,10 +56,8 @@ TOGETHER = 4
 
 def settle() -> None:
     """The sources, as they are in this call, to where they stay."""
-    shutil.copytree(HERE / "src", PLACE / "tree/src", dirs_exist_ok=True)
-    (PLACE / "tree/tests/support").mkdir(parents=True, exist_ok=True)
-    for script in Path(__file__).parent.glob("pocket_*.py"):
-        shutil.copy(script, PLACE / "tree/tests/support")
+    for part in ("src", "tests/support"):
+        shutil.copytree(HERE / part, PLACE / "tree" / part, dirs_exist_ok=True)
 
 
 def start(run: str, minutes: float) -> None:
