@@ -1120,6 +1120,7 @@ def finetune(
     epochs: int | None = None,
     learning_rate: float | None = None,
     warmup: float | None = None,
+    head_rate: float = 1.0,
     weight_decay: float = 0.0,
     batch_size: int = 32,
     accumulate: int = 1,
@@ -1173,6 +1174,7 @@ def finetune(
         epochs: Passes over the training set; by default the recipe's.
         learning_rate: The peak learning rate, from which it decays linearly to 0; by default the recipe's.
         warmup: The share of all steps over which the learning rate rises; by default the recipe's.
+        head_rate: The learning rate of what is on top of the encoder (pooler, classifier, tagger, parser), as a multiple of the encoder's. A small encoder learns tags better with 3 or more.
         weight_decay: AdamW's weight decay; biases and LayerNorm have none.
         batch_size: Examples per batch; a step is one batch unless --accumulate is set.
         accumulate: Gradient accumulation: add up the gradients of this many batches for one step, for steps of more examples than fit into memory at once.

@@ -150,7 +150,7 @@ def test_a_full_disk_is_one_line_that_says_where(tiny, tmp_path, monkeypatch):
 def test_models_that_one_file_can_not_hold_are_told(tiny, monkeypatch):
     assert not why_no_onnx(tiny)
     monkeypatch.setattr(export, "_LARGEST", weight_bytes(tiny))
-    assert "has 0.0 GB of weights, more than one ONNX file can hold" in why_no_onnx(tiny)
+    assert f"has {weight_bytes(tiny):,} bytes of weights, more than one ONNX file can hold" in why_no_onnx(tiny)
 
 
 def test_batches_may_lie_on_a_gpu():

@@ -127,7 +127,9 @@ def test_nor_is_it_a_negative(tiny, columns):
     assert made.sized_loss(plain)[1] == made.sized_loss(filled)[1] == 3
 
 
-@pytest.mark.parametrize("settings", [{}, {"accumulate": 3}, {"frozen": "embeddings,1"}, {"weight_decay": 0.1}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"accumulate": 3}, {"frozen": "embeddings,1"}, {"weight_decay": 0.1}, {"head_rate": 4.0}]
+)
 def test_recorded_steps_are_the_steps(tiny, monkeypatch, settings):
     task, config = make_task(), replace(PLAIN, **settings)
     runs = []

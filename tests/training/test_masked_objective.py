@@ -65,7 +65,7 @@ def test_nothing_is_compiled_while_a_step_is_recorded(text, monkeypatch, next_se
             return super().record(work)
 
     trained = list(made.encoder.model.parameters())
-    optimizer = adamw(trained, 1e-3, 0.0, on_gpu=DEVICE != "cpu")
+    optimizer = adamw({1.0: trained}, 1e-3, 0.0, on_gpu=DEVICE != "cpu")
     steps = CapturedSteps(
         made.encoder, made, trained, optimizer, Capturing(), clip=1.0, most=64, several=False,
         precision=nullcontext,

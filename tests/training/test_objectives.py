@@ -133,10 +133,12 @@ def without_dropout(encoder):
 
 
 @one_by_one
-def test_a_training_is_a_plain_loop_of_adamw(tiny, monkeypatch):
-    """Clipped gradients, linear decay, weight decay of matrices alone: the weights of a loop written out. In double
-    precision: in single, Adam makes steps of full size of the rounding of gradients that are 0."""
-    task, config = make_task(), replace(PLAIN, weight_decay=0.1, clip=0.05, seed=3)
+@pytest.mark.parametrize("times", [1.0, 5.0])
+def test_a_training_is_a_plain_loop_of_adamw(tiny, monkeypatch, times):
+    """Clipped gradients, linear decay, weight decay of matrices alone, a rate of their own for pooler and classifier:
+    the weights of a loop written out. In double precision: in single, Adam makes steps of full size of the rounding
+    of gradients that are 0."""
+    task, config = make_task(), replace(PLAIN, weight_decay=0.1, clip=0.05, seed=3, head_rate=times)
     one, other = (without_dropout(with_classifier(tiny, task.labels, seed=0)) for _ in range(2))
     for each in (one, other):
         each.model.double()
@@ -149,11 +151,13 @@ def test_a_training_is_a_plain_loop_of_adamw(tiny, monkeypatch):
     assert all(sorted(rows) == list(range(60)) for rows in epochs) and epochs[0] != epochs[1]
 
     model = other.model.train()
+    on_top = {name for name, _ in model.named_parameters() if "pooler" in name or "classifier" in name}
+    assert len(on_top) == 4
     groups = [
-        {"params": [p for p in model.parameters() if p.ndim > 1], "weight_decay": 0.1},
-        {"params": [p for p in model.parameters() if p.ndim == 1], "weight_decay": 0.0},
+        {"params": [parameter], "weight_decay": 0.1 * (parameter.ndim > 1), "lr": 2e-3 * times ** (name in on_top)}
+        for name, parameter in model.named_parameters()
     ]
-    optimizer = torch.optim.AdamW(groups, lr=2e-3)
+    optimizer = torch.optim.AdamW(groups)
     schedule = get_linear_schedule_with_warmup(optimizer, 0, 2 * 8)
     norms = []
     for rows in order:

@@ -191,7 +191,9 @@ def test_a_stopped_pupil_goes_on_and_nothing_of_the_lessons_is_kept(path, teache
 
 def test_who_cannot_teach_is_refused(path, text, teacher, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (10_000, 20_000))
-    with pytest.raises(UserError, match=r"words takes .* GB of the GPU's memory, of which"):
+    with pytest.raises(
+        UserError, match=r"words takes 256,000 bytes of the GPU's memory, of which 10,000 bytes are free"
+    ):
         module._room_for(1000, 128, torch.device("cuda"))
     with pytest.raises(UserError, match="teacher-weight is 0, but there is no teacher"):
         pretrain([path], config=replace(TINY, teacher_weight=0))

@@ -56,6 +56,18 @@ def mebibytes(size: int) -> str:
     return f"{size >> 20:,} MiB" if size >= 1 << 20 else f"{size:,} bytes"
 
 
+def in_bytes(size: int) -> str:
+    """What a disk or a GPU has or needs, as their makers count.
+
+    >>> in_bytes(70_300_000_000), in_bytes(3_500_000), in_bytes(812)
+    ('70.3 GB', '3.5 MB', '812 bytes')
+    """
+    for unit, name in ((10**9, "GB"), (10**6, "MB")):
+        if size >= unit:
+            return f"{size / unit:,.1f} {name}"
+    return f"{size:,} bytes"
+
+
 def refuse_many_steps(count: int, what: str) -> None:
     """Refuse a plan that nobody could run, or even list."""
     if count > MOST_STEPS:

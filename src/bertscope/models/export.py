@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import explained, need_room
+from bertscope.core.limits import in_bytes
 from bertscope.core.model_record import Origin
 from bertscope.core.output import Output
 from bertscope.core.predictions import Predictions
@@ -48,7 +49,7 @@ def why_no_onnx(encoder: Encoder) -> str:
     if missing := _missing():
         return missing
     if (size := weight_bytes(encoder)) >= _LARGEST:
-        return f"{encoder.name} has {size / 1e9:.1f} GB of weights, more than one ONNX file can hold (2.1 GB)"
+        return f"{encoder.name} has {in_bytes(size)} of weights, more than one ONNX file can hold (2.1 GB)"
     return ""
 
 

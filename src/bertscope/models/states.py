@@ -27,6 +27,7 @@ from bertscope.core.errors import UserError
 from bertscope.core.examples import Examples
 from bertscope.core.files import digest_files, explained, fsync, write_text
 from bertscope.core.folders import check_folder, whole_folder
+from bertscope.core.limits import in_bytes
 from bertscope.core.progress import progress
 from bertscope.models.batches import WINDOW, Batch, SentBatch, tokenise
 from bertscope.models.encoder import Encoder
@@ -168,7 +169,7 @@ def _refuse_small_disk(folder: Path, scratch: Path, size: int) -> None:
     free = shutil.disk_usage(scratch).free
     if size > free:
         raise UserError(
-            f"cannot write {folder}: the hidden states need {size / 1e9:,.1f} GB and {free / 1e9:,.1f} GB are free; "
+            f"cannot write {folder}: the hidden states need {in_bytes(size)} and {in_bytes(free)} are free; "
             "choose another place, fewer layers or fewer examples"
         )
 

@@ -65,11 +65,14 @@ class CapturedSteps:
         self._recorder, self._clip, self._most, self._several = recorder, clip, most, several
         self._precision, self._recorded = precision, dict[Any, _Recorded]()
         self._end: Work | None = None
-        self._sum, self._size, self._skip, self._found, self._rate = torch.zeros(5, device=encoder.device).unbind()
+        self._sum, self._size, self._skip, self._found = torch.zeros(4, device=encoder.device).unbind()
         self._last = torch.zeros(2, device=encoder.device)
         self._untold: list[Tensor] = []
+        times = {group["times"] for group in optimizer.param_groups}
+        self._rates = {one: torch.zeros((), device=encoder.device) for one in times}
+        """By the multiple of the learning rate: what the optimiser's kernels read."""
         for group in optimizer.param_groups:
-            group["lr"] = self._rate
+            group["lr"] = self._rates[group["times"]]
         optimizer.found_inf = self._found  # type: ignore[attr-defined]
         self.prefix: Prefix | None = None
         self.activations = 0
@@ -81,7 +84,8 @@ class CapturedSteps:
 
     def step(self, parts: Sequence[np.ndarray], rate: float, *, weighed: bool = False) -> None:
         """One step of the optimiser, for the mean loss of all that is in these batches."""
-        self._rate.fill_(rate)
+        for times, held in self._rates.items():
+            held.fill_(rate * times)
         for things in parts:
             self._do(things, weighed=weighed)
         if self._several:

@@ -39,6 +39,18 @@ def rest(model: nn.Module) -> None:
             module.eval()
 
 
+def by_rate(encoder: Encoder, trained: list[nn.Parameter], head_rate: float) -> dict[float, list[nn.Parameter]]:
+    """What is trained, by the multiple of the learning rate that it learns at: the encoder, and what is on top of it,
+    which is all that `frozen="encoder"` leaves to be trained."""
+    if head_rate == 1:
+        return {1.0: trained}
+    below = {id(parameter) for parameter in _parameters(encoder, Layers.parse("encoder"))}
+    return {
+        1.0: [parameter for parameter in trained if id(parameter) in below],
+        head_rate: [parameter for parameter in trained if id(parameter) not in below],
+    }
+
+
 def _settled(encoder: Encoder, which: Layers) -> int:
     if which.whole:
         return encoder.n_layers

@@ -17,6 +17,7 @@ import torch
 
 from bertscope.core import seal
 from bertscope.core.errors import FullDiskError, UserError
+from bertscope.core.limits import in_bytes
 from bertscope.core.model_record import Origin
 from bertscope.models.config_notes import notes_in, origin_in, origin_note
 from bertscope.models.encoder import Encoder
@@ -77,7 +78,7 @@ class Keeping:
         folder = next(one for one in self._checkpoint.folder.absolute().parents if one.exists())
         if (free := shutil.disk_usage(folder).free) < needed:
             raise FullDiskError(
-                f"{len(missing)} checkpoints need about {needed / 1e9:.2g} GB in {folder}, where {free / 1e9:.2g} GB "
+                f"{len(missing)} checkpoints need about {in_bytes(needed)} in {folder}, where {in_bytes(free)} "
                 "are free; keep fewer, or free some space"
             )
 

@@ -26,7 +26,7 @@ from bertscope.training.captured import CapturedSteps
 from bertscope.training.checkpoint import Checkpoint
 from bertscope.training.course import Course, Epochs
 from bertscope.training.finetune.question import FinetuneConfig
-from bertscope.training.frozen import frozen, rest
+from bertscope.training.frozen import by_rate, frozen, rest
 from bertscope.training.graphs import CudaGraphs, Recorder
 from bertscope.training.history import History
 from bertscope.training.keeping import Keeping
@@ -100,7 +100,8 @@ class Training:
         if not self.trained:
             raise UserError(f"all of {encoder.name} is frozen: nothing is left to train; freeze less of it")
         on_gpu = encoder.device.type == "cuda"
-        self.optimizer = adamw(self.trained, settings.learning_rate, settings.weight_decay, on_gpu=on_gpu)
+        rates = by_rate(encoder, self.trained, settings.head_rate)
+        self.optimizer = adamw(rates, settings.learning_rate, settings.weight_decay, on_gpu=on_gpu)
         self.checkpoint = None if out is None else Checkpoint.of(out)
         # What tells this training from another one that would write to the same place.
         self.recipe = digest_text(canonical_json([to_json(settings), encoder.fingerprint, objective.fingerprint]))
@@ -250,7 +251,7 @@ class Training:
     ) -> float:
         """One step of the optimiser, for the mean loss of all that is in these batches."""
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["times"]
         batches, value = [self.objective.batch(rows) for rows in parts], 0.0
         sizes = [self.objective.size(batch) for batch in batches] if len(batches) > 1 else [1.0]
         for batch, size in zip(batches, sizes, strict=True):

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from bertscope.core.errors import UserError
+from bertscope.core.limits import in_bytes
 from bertscope.core.memory_mapped import FilePages, memory_mapped
 from bertscope.core.progress import progress
 from bertscope.models.encoder import Encoder
@@ -111,8 +112,8 @@ def _room_for(words: int, units: int, device: torch.device) -> Tensor:
     size, free = words * units * 2, torch.cuda.mem_get_info(device)[0]
     if size > _ROOM * free:
         raise UserError(
-            f"what the teacher says of {words:,} words takes {size / 1e9:.1f} GB of the GPU's memory, of which "
-            f"{free / 1e9:.1f} GB are free; give less text, or leave out --teacher"
+            f"what the teacher says of {words:,} words takes {in_bytes(size)} of the GPU's memory, of which "
+            f"{in_bytes(free)} are free; give less text, or leave out --teacher"
         )
     return torch.empty(words, units, dtype=torch.float16, device=device)
 

@@ -31,6 +31,9 @@ class FinetuneConfig:
     """The peak learning rate, from which it decays linearly to 0; by default the recipe's."""
     warmup: float | None = None
     """The share of all steps over which the learning rate rises; by default the recipe's."""
+    head_rate: float = 1.0
+    """The learning rate of what is on top of the encoder (pooler, classifier, tagger, parser), as a multiple of the
+    encoder's. A small encoder learns tags better with 3 or more."""
     weight_decay: float = 0.0
     """AdamW's weight decay; biases and LayerNorm have none."""
     batch_size: int = 32
@@ -76,7 +79,7 @@ class FinetuneConfig:
     def __post_init__(self) -> None:
         check_choices(self)
         check_least(self, seed=0, epochs=1, learning_rate=0, weight_decay=0, batch_size=1, clip=0)
-        check_least(self, accumulate=1, patience=1)
+        check_least(self, accumulate=1, patience=1, head_rate=0)
         if isinstance(self.keep, int):
             check_least(self, keep=2)
             if self.patience is not None:
