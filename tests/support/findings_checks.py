@@ -53,7 +53,7 @@ def names_in(kept: Kept) -> set[str]:
     """What models and data are called: SST-2 is no number."""
     found = {name for one in kept for name in (one.on, one.base, *one.models)}
     found |= {row["base"] for one in kept.of("claims") for row in one.rows("ledger")}
-    return found | {name.partition(" ")[0] for name in found} - {""}
+    return (found | {name.partition(" ")[0] for name in found}) - {""}
 
 
 def untrue(marked: str, kept: Kept) -> list[str]:
