@@ -15,6 +15,7 @@ from bertscope.training.pretrain.consequence import consequences
 from bertscope.training.pretrain.question import PretrainConfig, pretrain
 from families import tiny_model
 from planted_text import write_text
+from pocket_facts import POSITIONS
 from short_training import same, stop_in_epoch
 
 SHAPE = PretrainConfig(layers=1, heads=2, units=32, positions=32, length=16, held_out=0.1, dropout=0.0)
@@ -64,7 +65,7 @@ def test_how_the_base_was_last_used_changes_nothing(path):
         pocket.tokenizer(
             ["a text of some length, as it may be", "one"], truncation=True, max_length=longest, padding=True
         )
-        made.append(pretrain([path], start=pocket, config=replace(GOING_ON, steps=1)))
+        made.append(pretrain([path], start=pocket, config=replace(GOING_ON, long_share=0.0, steps=1)))
     cut, whole = ([note for note in one.result.notes if "pieces" in note] for one in made)
     assert cut == whole and same(*(one.encoder for one in made))
 
@@ -98,7 +99,7 @@ def test_what_is_new_in_a_text_is_learnt(path, tmp_path):
 @pytest.mark.parametrize("next_sentence", [False, True])
 def test_what_tells_whether_a_part_follows_is_taken_over_or_drawn(path, next_sentence):
     pocket = load("pocket")
-    config = replace(GOING_ON, steps=1, learning_rate=1e-9, next_sentence=next_sentence, length=32)
+    config = replace(GOING_ON, long_share=0.0, steps=1, learning_rate=1e-9, next_sentence=next_sentence, length=32)
     model = pretrain([path], start=pocket, config=config).encoder.model
     assert hasattr(model.cls, "seq_relationship") is next_sentence
     parts = model.bert.embeddings.token_type_embeddings.weight
@@ -165,16 +166,17 @@ def test_drawn_without_a_start_is_refused(path):
 def test_who_cannot_go_on_is_refused(path, tmp_path):
     (tmp_path / "empty.txt").write_text("\n\n")
     with pytest.raises(UserError, match="there is no text to learn from"):
-        pretrain([tmp_path / "empty.txt"], start="pocket", config=replace(GOING_ON, length=32))
+        pretrain([tmp_path / "empty.txt"], start="pocket", config=replace(GOING_ON, long_share=0.0, length=32))
     other = load(tiny_model("roberta", AutoModelForMaskedLM), tokenizer=load("pocket").tokenizer)
     with pytest.raises(UserError, match=r"can't go on from .*: it is a roberta"):
         pretrain([path], start=other, config=GOING_ON)
 
 
 def test_the_command_takes_a_base(path, command, tmp_path):
-    flags = ("--length=32", "--steps=2", "--batch-tokens=640", "--held-out=0.1", "--positions=160")
+    more = POSITIONS + 32
+    flags = ("--length=32", "--steps=2", f"--batch-tokens={more}", "--held-out=0.1", f"--positions={more}")
     code, out, err = command("pretrain", path, "--start", "pocket", *flags, "--out", "mine", "--store", "store")
     assert code == 0, err
     made, pocket = load(tmp_path / "mine"), load("pocket")
-    assert "pocket" in out and made.max_length == 160
+    assert "pocket" in out and made.max_length == more
     assert made.tokenizer.get_vocab() == pocket.tokenizer.get_vocab() and made.record.first.is_same(pocket.record)
