@@ -10,15 +10,13 @@ Only what a call carries is in its working tree: `bring` copies that to /tmp, wh
 how far it is; `wait` ends when all are done, when one breaks, or before the call would; `collect` copies to $OUT what
 wasn't fetched yet: the small files, and up to four files of weights a call (16 MB each of 64), the last ones first.
 
-    here     pocket_run.py pack carry TEXT ... --teacher MODEL    carry/call-1 and so on (all text: about five)
+    here     pocket_run.py pack carry TEXT ... --teacher MODEL    carry/call-1 and so on (all text: 3 to 5)
     1 to N   pocket_run.py bring carry/call-1                     each call with its own folder alone as `carry`
-    N        ...; pocket_run.py start taught plain --minutes 13; pocket_run.py wait taught plain --longest 480
-    N + 1    pocket_run.py wait taught plain; pocket_run.py collect taught plain
-    N + 2    pocket_run.py start emerging --minutes 4
-             PYTHONPATH=src pocket_compare.py score /tmp/pocket-run/taught/model --data /tmp/pocket-run/goods/data ...
+    N        ...; setsid bash tests/support/pocket_all.sh ...     trains, scores, compares, runs the findings
+    N + 1    pocket_run.py wait plain; pocket_run.py collect plain
 
-A machine that nobody calls for half a minute is gone with all that is on it. So these calls are sent together. It is
-held for half an hour at most, its start and the calls that bring included.
+A machine that nobody calls for half a minute is gone with all that is on it, whatever is done meanwhile. So these
+calls are sent together. It is held for half an hour at most, its start and the calls that bring included.
 """
 
 from __future__ import annotations
