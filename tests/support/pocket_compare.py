@@ -11,7 +11,8 @@ tests/fixtures/first_pocket_scores.json (H200, 2026-11-18, torch 2.11; 23 of the
 `score` writes each score as it is known, and a second call does what is missing; `--workers` are processes that share
 the work. A fine-tuning is the recipe `pocket` (4 epochs, 3e-4) with `head_rate` 10, since otherwise what an encoder
 knows of entities or acceptability is hidden by how far its new head gets, on at most 10,000 rows (of SST-2; the
-others have fewer); UUAS is a structural probe's on EWT's dev and test sentences, from the best layer; BLiMP has no seed.
+others have fewer); UUAS is a structural probe's on EWT's dev and test sentences, from the best layer; BLiMP has no
+seed.
 
 A gain is the new one's score minus the old one's of the same task and seed; the mean gain is that of all tasks, seed
 by seed. Intervals are Student's over seeds: they say how far another training of the same two models would come out
