@@ -233,6 +233,7 @@ def tables(name: str, results: Kept) -> dict[str, str]:
     made = {part: getattr(recipe_table, part)(measured) for part in ("by_rows", "shown", "cells", "clear_gains")}
     made["searched"] = recipe_table.searched(results.record["search"])
     made["failed"] = recipe_table.failed(results.record)
+    made["heads"] = recipe_table.heads(results.record)
     return {part: mark(f"made {part}", text) for part, text in made.items()}
 
 

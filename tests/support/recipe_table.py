@@ -2,7 +2,8 @@
 
 `python tests/support/recipe_table.py recipes.jsonl search.jsonl DAY DEVICE COMMIT` scores the baselines on the same
 rows (minutes; they are kept beside the first file) and puts all lines into docs/findings/results/recipe.json;
-`findings_pages.py` writes the page from those.
+`... heads heads.jsonl DAY DEVICE COMMIT` puts those of faster heads beside them. `findings_pages.py` writes the page
+from those.
 """
 
 from __future__ import annotations
@@ -150,6 +151,32 @@ def searched(lines: Iterable[list[Any]]) -> str:
     return "\n".join(made)
 
 
+def heads(kept: Mapping[str, Any]) -> str:
+    """What a head that learns at a multiple of the encoder's rate does to auto's scores on the test set: of the same
+    rows and seeds the means, and the lowest and highest difference where there are several."""
+    lines = {Cell(*line[:8]): line[_COLUMNS.index("test")] for line in kept["recipes"]}
+    rows = []
+    for data, model, n, seed, rate, _, test in kept["heads"]["lines"]:
+        slow = lines[arms(data, model, n, seed)["auto"]]
+        rows.append({"data": data, "model": model, "rows": n, "rate": rate, "slow": slow, "test": test})
+    table = pd.DataFrame(rows)
+    made = ["| model | data | rows | head rate | seeds | as fast as the encoder | faster | gain |", "|---" * 8 + "|"]
+    for (model, data, n, rate), of in table.groupby(["model", "data", "rows", "rate"], sort=False):
+        gains = of["test"] - of["slow"]
+        ends = (gains.min(), gains.max()) if len(of) > 1 else ()
+        words = [
+            model,
+            data,
+            f"{n:,}",
+            f"{rate:g}",
+            str(len(of)),
+            _score(of["slow"].mean()),
+            _score(of["test"].mean()),
+        ]
+        made.append(f"| {' | '.join([*words, _points(gains.mean(), *ends)])} |")
+    return "\n".join(made)
+
+
 def _pairs(table: pd.DataFrame, column: str, one: Any, other: Any, model: str, rows: int) -> str:
     """The mean difference of trainings that differ in this setting alone, with its interval over pairs."""
     if one is None:
@@ -188,9 +215,9 @@ def _score(value: float) -> str:
     return "not run" if pd.isna(value) else f"{value:.3f}".replace("0.", ".", 1)
 
 
-def _points(value: float, low: float, high: float) -> str:
-    first, *others = (f"{100 * one:+.1f}" for one in (value, low, high))
-    return f"{first} [{', '.join(others)}]"
+def _points(value: float, *ends: float) -> str:
+    first, *others = (f"{100 * one:+.1f}" for one in (value, *ends))
+    return f"{first} [{', '.join(others)}]" if others else first
 
 
 def without_model(file: Path, seeds: int = 3) -> dict[str, dict[str, float]]:
@@ -217,7 +244,19 @@ def packed(recipes: Path, search: Path, plain: Mapping[str, Any]) -> dict[str, A
     return {"study": "recipe", "runs": [], "columns": _COLUMNS, "without": plain, **lines, "results": {}}
 
 
+_OF_HEADS = ("data", "model", "rows", "seed", "head_rate", "validation", "test")
+
+
+def with_heads(kept: Mapping[str, Any], file: Path, **about: str) -> dict[str, Any]:
+    """The page's results, with what these lines say of heads that learn faster."""
+    lines = [[line[one] for one in _OF_HEADS] for line in told(file).values()]
+    return {**kept, "heads": {**about, "lines": lines}}
+
+
 if __name__ == "__main__":
     first, second = map(Path, sys.argv[1:3])
     about = dict(zip(("made", "device", "commit"), sys.argv[3:6], strict=True))
+    if sys.argv[1] == "heads":
+        write(with_heads(json.loads(KEPT.read_text(encoding="utf-8")), second, **about), KEPT)
+        raise SystemExit
     write(packed(first, second, without_model(first.with_suffix(".baselines.json"))) | about, KEPT)

@@ -1,9 +1,10 @@
 """The trainings behind `finetune`'s recipe: six data sets, from 100 rows on, pocket and all-MiniLM-L6-v2.
 
 `python tests/support/recipe_trainings.py search --minilm FOLDER --out search.jsonl` tries learning rates, steps and
-batches; `... recipes ... --out recipes.jsonl` trains by each recipe. Both write a line for each training, go on
-where they stopped, and begin nothing that would last beyond `--seconds`. A GPU is shared by `--processes`: a step of
-so small a model leaves it idle most of the time. `recipe_table.py` makes the tables of what came out.
+batches; `... recipes ... --out recipes.jsonl` trains by each recipe; `... heads ... --out heads.jsonl` by auto's,
+with heads that learn faster than the encoder. All write a line for each training, go on where they stopped, and
+begin nothing that would last beyond `--seconds`. A GPU is shared by `--processes`: a step of so small a model leaves
+it idle most of the time. `recipe_table.py` makes the tables of what came out.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,7 @@ class Cell:
     epochs: int
     warmup: float = 0.1
     batch: int = 32
+    head_rate: float = 1.0
 
     @property
     def steps(self) -> int:
@@ -71,8 +73,9 @@ class Cell:
     @property
     def settings(self) -> FinetuneConfig:
         return FinetuneConfig(
-            "paper", self.epochs, self.learning_rate, self.warmup, batch_size=self.batch, seed=self.seed
-        )
+            "paper", self.epochs, self.learning_rate, self.warmup, head_rate=self.head_rate,
+            batch_size=self.batch, seed=self.seed,
+        )  # fmt: skip
 
 
 def sizes(data: str) -> list[int]:
@@ -157,6 +160,15 @@ def by_recipes(seeds: int) -> list[Cell]:
     return list(cells | dict.fromkeys(late))
 
 
+HEAD_RATES, HEAD_ROWS = (10.0, 3.0), 1000
+
+
+def faster_heads(seeds: int) -> list[Cell]:
+    """auto on some rows, with heads that learn at a multiple of the encoder's rate."""
+    places = product(range(seeds), HEAD_RATES, MODELS, SOURCES)
+    return [replace(arms(data, model, HEAD_ROWS, seed)["auto"], head_rate=rate) for seed, rate, model, data in places]
+
+
 def train_cell(cell: Cell, base: Encoder) -> dict[str, Any]:
     """The training's line: its settings, its scores, and how its loss went."""
     started = time.perf_counter()
@@ -179,7 +191,7 @@ def train_cell(cell: Cell, base: Encoder) -> dict[str, Any]:
 def told(out: Path) -> dict[Cell, dict[str, Any]]:
     """The lines of a file, by training."""
     lines = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
-    return {Cell(**{one.name: line[one.name] for one in fields(Cell)}): line for line in lines}
+    return {Cell(**{one.name: line[one.name] for one in fields(Cell) if one.name in line}): line for line in lines}
 
 
 def _work(cells: list[Cell], place: Any, minilm: str, device: str, out: Path, until: float) -> None:
@@ -210,7 +222,7 @@ def _next(cells: list[Cell], place: Any) -> Iterator[Cell]:
 
 def main() -> None:
     options = argparse.ArgumentParser()
-    options.add_argument("what", choices=("search", "recipes"))
+    options.add_argument("what", choices=("search", "recipes", "heads"))
     options.add_argument("--minilm", required=True, help="the folder of all-MiniLM-L6-v2")
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--seconds", type=float, default=math.inf)
@@ -219,7 +231,12 @@ def main() -> None:
     options.add_argument("--device", default="auto")
     given, started = options.parse_args(), time.time()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    cells = searched() if given.what == "search" else by_recipes(given.seeds)
+    planned_by = {
+        "search": searched,
+        "recipes": partial(by_recipes, given.seeds),
+        "heads": partial(faster_heads, given.seeds),
+    }
+    cells = planned_by[given.what]()
     cells = [cell for cell in cells if cell not in told(given.out)]
     print(f"{len(cells)} trainings, {sum(cell.steps for cell in cells):,} steps", flush=True)
     fork, until = multiprocessing.get_context("fork"), started + given.seconds

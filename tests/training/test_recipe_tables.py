@@ -8,8 +8,8 @@ from dataclasses import asdict
 import pandas as pd
 
 from bertscope.training.finetune.question import FinetuneConfig
-from recipe_table import by_rows, cells, clear_gains, failed, searched, shown
-from recipe_trainings import MODELS, Cell, arms, told
+from recipe_table import by_rows, cells, clear_gains, failed, heads, searched, shown, with_heads
+from recipe_trainings import MODELS, Cell, arms, faster_heads, told
 
 
 def test_arms_are_the_recipes():
@@ -52,6 +52,24 @@ def test_tables_of_planted_scores():
     assert "in 2 of 2 cells in which the recipes differ, and every seed is in 2; every seed is below it in 0" in (
         clear_gains(table)
     )
+
+
+def test_faster_heads_stand_beside_auto_on_the_same_rows(tmp_path):
+    cells = [cell for cell in faster_heads(2) if cell.data == "UNER" and cell.model == "pocket"]
+    assert [(cell.seed, cell.head_rate) for cell in cells] == [(0, 10), (0, 3), (1, 10), (1, 3)]
+    assert {cell.settings.head_rate for cell in cells} == {3, 10}
+    scores = {(0, 10): 0.5, (0, 3): 0.41, (1, 10): 0.62}
+    lines = [asdict(cell) | {"validation": 0.0, "test": scores[cell.seed, cell.head_rate]} for cell in cells[:3]]
+    (tmp_path / "heads.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    slow = [
+        [*[*asdict(arms("UNER", "pocket", 1000, seed)["auto"]).values()][:8], 0.0, test, 320, 1.0, 0.1]
+        for seed, test in enumerate((0.4, 0.5))
+    ]
+    kept = with_heads({"recipes": slow, "search": [], "results": {}}, tmp_path / "heads.jsonl", made="today")
+    assert kept["heads"]["made"] == "today"
+    told = heads(kept)
+    assert "| pocket | UNER | 1,000 | 10 | 2 | .450 | .560 | +11.0 [+10.0, +12.0] |" in told
+    assert "| pocket | UNER | 1,000 | 3 | 1 | .400 | .410 | +1.0 |" in told
 
 
 def test_pairs_that_differ_in_one_setting_alone():
