@@ -16,7 +16,7 @@ from bertscope.models.load import load
 from bertscope.models.new_task_head import with_classifier
 from bertscope.training import loop, prefix
 from bertscope.training.finetune.question import FinetuneConfig, finetune
-from bertscope.training.frozen import frozen, rest
+from bertscope.training.frozen import by_rate, frozen, rest
 from bertscope.training.loop import train
 from bertscope.training.memory import KeptForBackward
 from bertscope.training.objective import Labelled
@@ -240,6 +240,18 @@ def test_the_optimiser_holds_what_is_trained(tiny):
         listed = [parameter for group in run.optimizer.param_groups for parameter in group["params"]]
     on_top = [*made.model.base_model.pooler.parameters(), *made.model.classifier.parameters()]
     assert {id(parameter) for parameter in listed} == {id(parameter) for parameter in on_top}
+
+
+def test_what_is_on_top_has_a_rate_of_its_own_also_where_it_alone_is_trained(tiny):
+    made = with_classifier(tiny, ("no", "yes"))
+    for which, times in (("", {1.0, 4.0}), ("encoder", {4.0})):
+        with frozen(made, Layers.parse(which)):
+            run = loop.Training(made, Labelled(made, TASK), replace(QUICK, head_rate=4.0), None)
+        assert {group["times"] for group in run.optimizer.param_groups} == times
+    assert finetune(tiny, TASK, replace(QUICK, epochs=1, frozen="encoder", head_rate=4.0)).result["after"].value >= 0
+    bare = Encoder(tiny.model.base_model, tiny.tokenizer, "bare", tiny.family, "none")
+    with pytest.raises(UserError, match="head-rate is 4, but bare has no head that is trained; leave it out"):
+        by_rate(bare, list(bare.model.parameters()), 4.0)
 
 
 def test_bytes_kept_for_the_backward_pass_by_hand():

@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from torch import nn
 
+from bertscope.core.errors import UserError
 from bertscope.core.layers import Layers
 from bertscope.models.encoder import Encoder
 from bertscope.models.families import descend
@@ -45,10 +46,13 @@ def by_rate(encoder: Encoder, trained: list[nn.Parameter], head_rate: float) -> 
     if head_rate == 1:
         return {1.0: trained}
     below = {id(parameter) for parameter in _parameters(encoder, Layers.parse("encoder"))}
-    return {
+    parts = {
         1.0: [parameter for parameter in trained if id(parameter) in below],
         head_rate: [parameter for parameter in trained if id(parameter) not in below],
     }
+    if encoder.task_head == "none" or not parts[head_rate]:
+        raise UserError(f"head-rate is {head_rate:g}, but {encoder.name} has no head that is trained; leave it out")
+    return {times: some for times, some in parts.items() if some}
 
 
 def _settled(encoder: Encoder, which: Layers) -> int:
