@@ -234,6 +234,18 @@ def test_a_map_of_one_value_counts_from_0(value, domain):
     assert first["encoding"]["color"]["scale"]["domain"] == first["encoding"]["color"]["legend"]["values"] == domain
 
 
+def test_few_long_names_stand_straight_under_a_heat_map_and_many_aslant():
+    def drawn(names: list[str]) -> tuple[float, float]:
+        table = pd.DataFrame([{"gold": one, "said": other, "share": 0.5} for one in names for other in names])
+        spec = draw(Figure("heatmap", "t", "said", "gold", "One", "c", value="share"), table).to_dict()
+        return spec["layer"][0]["encoding"]["x"]["axis"]["labelAngle"], spec["width"]
+
+    straight, width = drawn(["entailment", "neutral", "contradiction"])
+    assert straight == 0 and 3 * 6 * len("contradiction") < width < 340
+    assert drawn([f"a long name {place}" for place in range(12)]) == (-40, 12 * 34)
+    assert drawn(["no", "yes"]) == (0, 2 * 34)
+
+
 def test_rows_that_are_numbers_say_of_what():
     table = pd.DataFrame({"layer": [1, 2], "effect": [0.1, 0.2]})
     drawn = draw(Figure("intervals", "t", "effect", "layer", "Layers", "c"), table).to_dict()

@@ -33,7 +33,7 @@ HTML = "html"
 """What texts with coloured words are written as."""
 CELL, ROW, BAR, WIDE, TALL = 34, 30, 22, 640, 280  # pixels
 SMALL_CELL, PANEL, LOW, STEPPED = 18, 216, 172, 340  # the same in panels; points with words need more room
-_LETTERS = 5  # that fit under a cell of a heat map
+_LETTERS, _LETTER = 5, 6.5  # that fit under a cell of a heat map; pixels of one
 
 
 def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin | Tinted:
@@ -98,7 +98,8 @@ def _heatmap(drawing: Drawing) -> Any:
     figure, fields = drawing.figure, drawing.fields
     if figure.value is None:
         raise UserError(f"figure {figure.title!r}: a heat map needs a value column for its colour")
-    x, y = alt.X(**drawing.axis(figure.x, letters=_LETTERS)), alt.Y(**drawing.axis(figure.y))
+    cell, least, letters = _columns(drawing)
+    x, y = alt.X(**drawing.axis(figure.x, letters=letters)), alt.Y(**drawing.axis(figure.y))
     color = alt.Color(
         field=fields[figure.value], type="quantitative", title=drawing.label(figure.value),
         **_colours(drawing.extent(figure.value), figure.middle),
@@ -119,8 +120,20 @@ def _heatmap(drawing: Drawing) -> Any:
         dots = dots.transform_calculate(mark=json.dumps(drawing.label(figure.mark)))
         layers.append(dots.encode(tooltip=drawing.tooltip()).transform_filter(f"datum.{fields[figure.mark]}"))
     across, down = (max(1, len(drawing.values(axis))) for axis in (figure.x, figure.y))
-    cell, least = (CELL, 0) if figure.facet is None else (SMALL_CELL, PANEL / 2)  # a panel's heading needs room
-    return alt.layer(*layers, data=drawing.data).properties(width=max(least, cell * across), height=cell * 0.8 * down)
+    high = 0.8 * (CELL if figure.facet is None else SMALL_CELL)
+    return alt.layer(*layers, data=drawing.data).properties(width=max(least, cell * across), height=high * down)
+
+
+def _columns(drawing: Drawing) -> tuple[float, float, int]:
+    """How wide a heat map's cells and, at least, the whole are, and how many letters fit under a cell: few columns
+    with long names, such as labels, are wide enough to have these written straight."""
+    figure = drawing.figure
+    if figure.facet is not None:  # a panel's heading needs room
+        return SMALL_CELL, PANEL / 2, _LETTERS
+    names = [] if drawing.numeric(figure.x) else drawing.values(figure.x)
+    longest = max((len(str(name)) for name in names), default=0)
+    wide = _LETTER * (longest + 2)
+    return (wide, 0, longest) if wide > CELL and wide * len(names) <= WIDE else (CELL, 0, _LETTERS)
 
 
 def _colours(values: list[float], middle: float | None) -> dict[str, Any]:
