@@ -112,7 +112,7 @@ def test_what_has_more_words_or_weight_has_more_in_a_step_of_several_batches(tin
     for parts in ([order[:8], order[8:12], order[-4:]], [np.concatenate([order[:12], order[-4:]])]):
         encoder = still(with_task_head(tiny, task, seed=1))
         run = loop.Training(encoder, Labelled(encoder, task, balanced=weights == "balanced"), PLAIN, None)
-        run.optimizer = torch.optim.SGD(encoder.model.parameters(), lr=1.0)
+        run.optimizer = torch.optim.SGD([{"params": encoder.model.parameters(), "times": 1.0}], lr=1.0)
         value = run._step(parts, run.course.rate(0), 0, 1)
         runs.append((value, encoder.model.classifier.weight.detach()))
     assert runs[0][0] == pytest.approx(runs[1][0], rel=1e-5)
