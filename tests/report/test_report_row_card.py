@@ -9,7 +9,20 @@ import pytest
 pytest.importorskip("altair")  # not on the bare GPU machine
 
 from browsing import NEEDS_CHROMIUM, browser, visit  # noqa: F401
-from browsing_rows import FEW, OTHER, address, card, comes_to, ends, fold, ids, opened, page_file, said  # noqa: F401
+from browsing_rows import (  # noqa: F401
+    FEW,
+    OTHER,
+    address,
+    card,
+    comes_to,
+    ends,
+    fold,
+    ids,
+    is_focused,
+    opened,
+    page_file,
+    said,
+)  # fmt: skip
 from planted_page import HOSTILE
 
 pytestmark = NEEDS_CHROMIUM
@@ -84,7 +97,7 @@ def test_arrows_turn_the_card_in_the_order_of_the_list(visit):
     comes_to(page, "test:3")
     page.keyboard.press("Escape")
     assert ends(page, ".html") and not card(page).is_visible()
-    assert page.evaluate("document.activeElement.innerText") == "test:3"  # in the list, where the reader now is
+    assert is_focused(page, "test:3")  # in the list, where the reader now is
 
 
 def test_everything_can_be_done_without_a_mouse(visit):
@@ -102,7 +115,7 @@ def test_everything_can_be_done_without_a_mouse(visit):
     page.keyboard.press("ArrowLeft")
     comes_to(page, "test:9")
     page.keyboard.press("Escape")
-    assert page.evaluate("document.activeElement.innerText") == "test:9"
+    assert is_focused(page, "test:9")
     broken = fold(page).get_by_role("button", name="broken 2", exact=True)
     broken.focus()
     page.keyboard.press("Space")

@@ -69,5 +69,14 @@ def ends(page, end: str) -> bool:
     return False
 
 
+def is_focused(page, words: str) -> bool:
+    """Once what follows a dialog's end is done: it is told of that a moment after it."""
+    for _ in range(100):
+        if page.evaluate("document.activeElement.innerText") == words:
+            return True
+        page.wait_for_timeout(20)
+    return False
+
+
 def address(page, row: str, task: str = "demo/sentiment") -> str:
     return f"#{fold(page, task).get_attribute('data-rows')}-{quote(row, safe='')}"
