@@ -18,7 +18,7 @@ from bertscope.report import theme
 from bertscope.report.drawing import Drawing
 from bertscope.report.maps import maps
 from bertscope.report.offline import offline
-from bertscope.report.panels import panels
+from bertscope.report.panels import LABEL, panels
 from bertscope.report.reference_lines import level_rules, upright_rules
 from bertscope.report.stepped import fixed, shown, slider, trail, words
 from bertscope.report.trees import trees
@@ -33,7 +33,7 @@ HTML = "html"
 """What texts with coloured words are written as."""
 CELL, ROW, BAR, WIDE, TALL = 34, 30, 22, 640, 280  # pixels
 SMALL_CELL, PANEL, LOW, STEPPED = 18, 216, 172, 340  # the same in panels; points with words need more room
-_LETTERS, _LETTER = 5, 6.5  # that fit under a cell of a heat map; pixels of one
+_LETTERS = 5  # that fit under a cell of a heat map
 
 
 def chart(figure: Figure, table: pd.DataFrame) -> alt.TopLevelMixin | Tinted:
@@ -132,7 +132,7 @@ def _columns(drawing: Drawing) -> tuple[float, float, int]:
         return SMALL_CELL, PANEL / 2, _LETTERS
     names = [] if drawing.numeric(figure.x) else drawing.values(figure.x)
     longest = max((len(str(name)) for name in names), default=0)
-    wide = _LETTER * (longest + 2)
+    wide = LABEL * (longest + 2)
     return (wide, 0, longest) if wide > CELL and wide * len(names) <= WIDE else (CELL, 0, _LETTERS)
 
 
