@@ -19,7 +19,9 @@ HERE = Path(__file__).resolve().parents[2]
 TEXTS, WORDS = "texts.json", "train.bin"
 TRAVELS = 64 * 2**20  # bytes, the repository's own files included
 _SPARE = 2 * 2**20
-_DATA = ("blimp/BLiMP.zip", "UD_English-EWT", "goemotions", "webmd/webmd.csv", "glue-10k/SNLI")
+_DATA = (
+    "blimp/BLiMP.zip", "UD_English-EWT", "framenet-1.5-part.zip", "goemotions", "webmd/webmd.csv", "glue-10k/SNLI",
+)  # fmt: skip
 
 
 def pack(folder: Path, texts: list[str], recipe: dict[str, Any], teacher: str, data: Path, room: int | None) -> int:

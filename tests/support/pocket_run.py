@@ -1,7 +1,8 @@
 """The pre-trainings of the next pocket, on a machine that is lent for half an hour, by calls of at most ten minutes.
 
-The first pocket goes on learning, from other text, with more positions: with a teacher and without one, side by side,
-and both are compared with the first one by `pocket_compare.py`. A third run has drawn weights: how abilities emerge.
+The first pocket goes on learning, from other text, with more positions, and is compared with the first one by
+`pocket_compare.py` (`taught`, with a teacher, is there to be compared, too). A third run has drawn weights: how
+abilities emerge.
 
 The text is tokenised beforehand (`pack`), so that no minute of the machine goes to it, and travels with the teacher
 and the tasks' data, in as many parts as there must be: a call takes 64 MiB, of which the repository is half.
@@ -46,8 +47,10 @@ RECIPE |= json.loads(os.environ.get("POCKET_RECIPE", "{}"))  # a rehearsal's
 RUNS: dict[str, dict[str, Any]] = {
     "taught": {"teacher": str(GOODS / "teacher"), "teacher_weight": 4.0},
     "plain": {},
-    # Twelve layers that are drawn need some 300 steps of warm-up, of the few thousand of its minutes.
-    "emerging": {"init": "random", "learning_rate": 2e-3, "warmup": 0.15, "keep": "log", "checkpoints": 12},
+    # Small steps, so that there are many of them in its minutes; twelve layers that are drawn need some 300 of warm-up.
+    "emerging": {
+        "init": "random", "batch_tokens": 32_768, "learning_rate": 1.5e-3, "warmup": 0.05, "keep": "log", "checkpoints": 12,
+    },
 }
 TOGETHER = 4
 
