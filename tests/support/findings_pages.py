@@ -87,7 +87,7 @@ def _words(results: Kept, name: str) -> dict[str, Any]:
     return {
         "of": results.of, "results": results, "study": f"findings-{name}", "differs": differs, "mean_of": mean_of,
         "count_of": count_of, "told": told, "told_unit": told_unit, "head": of_heads, "how": how,
-        "in_short": lambda one: in_short(one) + _earlier(name),
+        "in_short": in_short,
         "tables": tables(name, results), "by_place": by_place, "each": each, "each_row": each_row,
         "kinds": Told.kinds, "same_layers": same_layers, "last_layer": last_layer, "side_by_side": side_by_side,
         "with_verdict": with_verdict, "not_tested": not_tested, "courses": courses,
@@ -215,12 +215,6 @@ def _when_and_where(found: list[Told]) -> str:
     days = sorted({one.made for one in found})
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     return f"on {when} on {' and '.join(sorted({on(one.device) for one in found}))}"
-
-
-def _earlier(name: str) -> str:
-    """Where what was measured before there were studies of the findings stands, until its study has been run."""
-    there = (PAGES / "earlier" / f"{name}.md").exists()
-    return f" What was measured before, by hand: [earlier](earlier/{name}.md)." if there else ""
 
 
 def tables(name: str, results: Kept) -> dict[str, str]:

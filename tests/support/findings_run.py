@@ -48,12 +48,15 @@ def run(
         _write(record, out / f"{name}.json", add)
         print(f"{name}: {len(record['results'])} of {record['runs'][0]['asked']} answers")
     if any((out / "steps").glob("*-*")):
-        _write(ledger(out, commit), out / "ledger.json", add)
+        _write(ledger(out, store, commit), out / "ledger.json", add)
 
 
-def ledger(out: Path, commit: str) -> dict[str, Any]:
-    """The claims judged by all results that lie there, as a page is written from it."""
-    folders = [folder for folder in sorted((out / "steps").glob("*-*")) if not folder.name.startswith("claims-")]
+def ledger(out: Path, store: Path, commit: str) -> dict[str, Any]:
+    """The claims judged by all results that lie in `out`, as a page is written from it. What the store has is read
+    there: it has the models that results made, without which they count as damaged."""
+    names = sorted(folder.name for folder in (out / "steps").glob("*-*") if not folder.name.startswith("claims-"))
+    stored = [store / "steps" / name for name in names]
+    folders = [one if one.exists() else out / "steps" / one.name for one in stored]
     found = measure([load_result(folder) for folder in folders], ClaimsConfig())
     now = {"created": datetime.now(UTC).isoformat(), "seconds": 0.0}
     step = claims.step({f"results.{place}": result_root(folder) for place, folder in enumerate(folders)})

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from doc_pages import HERE
 from emergence import MOST_BYTES, asked, saved
 from planted_text import write_text
 from pocket_compare import PAIRS, TASKS, compared, read, score, table
@@ -25,6 +26,16 @@ def test_gains_are_paired_and_their_intervals_students():
     assert mean["high"] - mean["gain"] == pytest.approx(0.024841 / 2, abs=1e-5), "tasks count alike"
     assert "certainly worse: none" in table(found) and "gain is certainly above 0" in table(found)
     assert "certainly worse: BLiMP" in table(compared(new, old))
+
+
+def test_the_pocket_that_ships_passed_and_its_page_shows_how():
+    first, second = (read(HERE / f"tests/fixtures/{name}_scores.json") for name in ("first_pocket", "pocket"))
+    found = compared(first, second)
+    assert [row["task"] for row in found["tasks"]] == TASKS
+    assert all(row["seeds"] == (1 if row["task"] == PAIRS else 5) for row in found["tasks"])
+    assert found["mean"]["low"] > 0 and all(row["high"] > 0 for row in found["tasks"])
+    shown, *_ = table(found).partition("\n\n")
+    assert f"<!-- comparison -->\n{shown}\n<!-- end -->" in (HERE / "docs/pretrain.md").read_text(encoding="utf-8")
 
 
 def test_of_one_seed_nothing_is_said_to_be_no_worse():
