@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 from bertscope.models.load import load
 from patterns.make_maps import HERE, collect, draw, read_texts
 from plain_attention import plain_maps
+from shared_data import DATA, needs_data
 
 LABELS = {"vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous"}
 
@@ -57,10 +58,11 @@ def test_the_recipe_draws_these_maps_and_no_map_twice(about):
     assert len({(one.model, one.layer, one.head, one.text) for one in drawn}) == len(drawn)
 
 
-def test_the_built_in_model_makes_its_maps_again(maps, about):
+@needs_data
+def test_the_first_pocket_makes_its_maps_again(maps, about):
     texts = read_texts()[::10]
     drawn = [one for one in draw([text["id"] for text in read_texts()]) if one.model == "pocket"]
-    found = collect({"pocket": load("pocket", device="cpu")}, drawn, texts)
+    found = collect({"pocket": load(DATA.parent / "pocket", device="cpu")}, drawn, texts)
     assert {found.about[id]["text"] for id in found.maps} == {text["id"] for text in texts}
     for id, attention in found.maps.items():
         assert found.about[id] == about[id]

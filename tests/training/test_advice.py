@@ -147,4 +147,13 @@ def test_auto_goes_by_width_and_rows(hidden, rows, rate, epochs):
 def test_steps_are_counted_as_they_are_taken():
     assert FinetuneConfig(batch_size=8).settled(384, 300).epochs == 8  # 38 steps an epoch
     assert FinetuneConfig(batch_size=8, accumulate=4).settled(384, 300).epochs == 25  # 10
-    assert FinetuneConfig(epochs=2).settled(384, 300) == FinetuneConfig("auto", 2, 1e-4, 0.1)
+    assert FinetuneConfig(epochs=2).settled(384, 300) == FinetuneConfig("auto", 2, 1e-4, 0.1, 1.0)
+
+
+def test_only_pockets_recipe_lets_a_new_head_learn_faster():
+    rates = [FinetuneConfig(recipe=one).settled(192, 300).head_rate for one in ("auto", "paper", "pocket")]
+    assert rates == [1, 1, 10]
+    known = FinetuneConfig(recipe="pocket").settled(192, 300, new_head=False)
+    assert known.head_rate == 1, "one that has learnt before isn't new"
+    asked = FinetuneConfig(recipe="pocket", head_rate=3)
+    assert asked.settled(192, 300).head_rate == asked.settled(192, 300, new_head=False).head_rate == 3

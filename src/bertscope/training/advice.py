@@ -152,7 +152,7 @@ def _epochs(n: int) -> str:
 
 def _flags(settings: FinetuneConfig, **changed: Any) -> str:
     """The training once more with some settings changed; the others as they were."""
-    plain, words = FinetuneConfig(), list[str]()
+    plain, words = FinetuneConfig(head_rate=1.0), list[str]()
     for one in fields(FinetuneConfig):
         if one.name == "recipe":  # what it fills in is told
             continue

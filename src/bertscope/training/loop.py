@@ -100,7 +100,7 @@ class Training:
         if not self.trained:
             raise UserError(f"all of {encoder.name} is frozen: nothing is left to train; freeze less of it")
         on_gpu = encoder.device.type == "cuda"
-        rates = by_rate(encoder, self.trained, settings.head_rate)
+        rates = by_rate(encoder, self.trained, settings.head_rate or 1.0)
         self.optimizer = adamw(rates, settings.learning_rate, settings.weight_decay, on_gpu=on_gpu)
         self.checkpoint = None if out is None else Checkpoint.of(out)
         # What tells this training from another one that would write to the same place.

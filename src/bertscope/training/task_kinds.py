@@ -9,6 +9,12 @@ from bertscope.models.classifier_form import ClassifierForm
 from bertscope.models.encoder import Encoder
 from bertscope.models.outputs.classifier import Classifier
 from bertscope.models.outputs.kinds import MODEL_OUTPUTS
+from bertscope.models.outputs.sentence_vectors import WITHOUT_SCORES
+
+
+def has_new_head(task: Task) -> bool:
+    """Whether what the task needs on top of an encoder begins untrained."""
+    return MODEL_OUTPUTS[task.kind].task_head not in WITHOUT_SCORES
 
 
 def with_task_head(

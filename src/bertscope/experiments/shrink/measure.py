@@ -203,7 +203,7 @@ class Shrinking:
 
     def trained(self, encoder: Encoder) -> Encoder:
         """The encoder itself, after training it as the config says."""
-        settings = self.config.training.settled(encoder.hidden_size, len(self.task.train))
+        settings = self.config.training.settled(encoder.hidden_size, len(self.task.train), new_head=False)
         objective = Labelled(encoder, self.task, tuned=True, teacher=self.teacher)
         train(encoder, objective, settings, out=None, resume=False)
         return encoder

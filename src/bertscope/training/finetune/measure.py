@@ -24,17 +24,17 @@ from bertscope.training.history import Trained
 from bertscope.training.loop import train
 from bertscope.training.objective import Labelled
 from bertscope.training.row_map import tell_course
-from bertscope.training.task_kinds import with_task_head
+from bertscope.training.task_kinds import has_new_head, with_task_head
 from bertscope.training.told import kept_outputs
 
-_OPEN: dict[str, Any] = {"recipe": "auto", "epochs": None, "learning_rate": None, "warmup": None}
+_OPEN: dict[str, Any] = {"recipe": "auto", "epochs": None, "learning_rate": None, "warmup": None, "head_rate": None}
 
 
 def measure(
     base: Encoder, task: Task, config: FinetuneConfig, *, out: str | Path | None = None, resume: bool = True
 ) -> Trained:
     check(task, config)
-    settings = config.settled(base.hidden_size, len(task.train))
+    settings = _settled(config, base, task)
     before_training = base.record
     started = base.name if config.init == "pretrained" else f"{base.name} (random init)"
     if left_out := config.left_out.within(base.n_layers).numbers:
@@ -55,7 +55,7 @@ def measure(
     after = tuned.score(predictions)
     result = finetune_result(before_training, objective.task, learned, settings, before, after, history)
     result.provenance |= _sizes(encoder, settings)
-    result.provenance["auto"] = to_json(replace(config, **_OPEN).settled(base.hidden_size, len(task.train)))
+    result.provenance["auto"] = to_json(_settled(replace(config, **_OPEN), base, task))
     result.arrays |= kept_outputs(task, tuned, predictions)
     result.tables["rows"] = rows_table((untuned, said_before), (tuned, predictions))
     if objective.row_course and objective.row_course.p:
@@ -71,6 +71,10 @@ def measure(
     if out is not None:
         Checkpoint.of(Path(out)).remove()
     return Trained(encoder, result)
+
+
+def _settled(config: FinetuneConfig, base: Encoder, task: Task) -> FinetuneConfig:
+    return config.settled(base.hidden_size, len(task.train), new_head=has_new_head(task))
 
 
 def _origin(base: ModelRecord, learned: DataRecord, settings: FinetuneConfig) -> Origin:

@@ -24,16 +24,18 @@ class FinetuneConfig:
     recipe: Literal["auto", "paper", "pocket"] = "auto"
     """Where epochs, learning rate and warm-up come from if they aren't given. auto: 3e-4 under 384 hidden units,
     1e-4 under 768, else 2e-5, after a warm-up of 10%, for 3 epochs (4 under 384) or as many as make 300 steps, at
-    most 25; paper: 3 epochs, 2e-5 and no warm-up, as for bert-base; pocket: 4 epochs, 3e-4 and 10%."""
+    most 25; paper: 3 epochs, 2e-5 and no warm-up, as for bert-base; pocket: 4 epochs, 3e-4 and 10%, and a new head
+    learns ten times as fast."""
     epochs: int | None = None
     """Passes over the training set; by default the recipe's."""
     learning_rate: float | None = None
     """The peak learning rate, from which it decays linearly to 0; by default the recipe's."""
     warmup: float | None = None
     """The share of all steps over which the learning rate rises; by default the recipe's."""
-    head_rate: float = 1.0
+    head_rate: float | None = None
     """The learning rate of what is on top of the encoder (pooler, classifier, tagger, parser), as a multiple of the
-    encoder's. Where steps are few, a small encoder learns tags far better with 10."""
+    encoder's; by default the recipe's: 10 with pocket, 1 with the others. Where steps are few, a small encoder learns
+    tags far better with 10."""
     weight_decay: float = 0.0
     """AdamW's weight decay; biases and LayerNorm have none."""
     batch_size: int = 32
@@ -105,17 +107,19 @@ class FinetuneConfig:
         """What is frozen."""
         return Layers.parse(self.frozen)
 
-    def settled(self, hidden_size: int, rows: int) -> FinetuneConfig:
+    def settled(self, hidden_size: int, rows: int, *, new_head: bool = True) -> FinetuneConfig:
         """This config with every None filled in by its recipe, for an encoder of that width and so many rows to
-        train on."""
+        train on. A head that has learnt before learns no faster than the encoder unless that is asked for."""
         recipe = RECIPES.get(self.recipe) or self._auto(hidden_size, rows)
+        if not new_head:
+            recipe = recipe | {"head_rate": 1.0}
         return replace(self, **{name: value for name, value in recipe.items() if getattr(self, name) is None})
 
     def _auto(self, hidden_size: int, rows: int) -> dict[str, Any]:
         rate, epochs = next(best for below, best in _BY_WIDTH.items() if hidden_size < below)
         steps = math.ceil(math.ceil(rows / self.batch_size) / self.accumulate)
         enough = min(math.ceil(LEAST_STEPS / steps), MOST_EPOCHS)
-        return {"learning_rate": rate, "epochs": max(epochs, enough), "warmup": 0.1}
+        return {"learning_rate": rate, "epochs": max(epochs, enough), "warmup": 0.1, "head_rate": 1.0}
 
 
 BASELINES = {
@@ -138,8 +142,8 @@ _BY_WIDTH = {384: (3e-4, 4), 768: (1e-4, 3), math.inf: (2e-5, 3)}
 LEAST_STEPS, MOST_EPOCHS = 300, 25
 """Few rows are gone through more often: until there are so many steps, but not more often than that."""
 RECIPES: dict[str, dict[str, Any]] = {
-    "paper": {"learning_rate": 2e-5, "epochs": 3, "warmup": 0.0},
-    "pocket": {"learning_rate": 3e-4, "epochs": 4, "warmup": 0.1},
+    "paper": {"learning_rate": 2e-5, "epochs": 3, "warmup": 0.0, "head_rate": 1.0},
+    "pocket": {"learning_rate": 3e-4, "epochs": 4, "warmup": 0.1, "head_rate": 10.0},
 }
 
 
