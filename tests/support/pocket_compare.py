@@ -4,8 +4,8 @@
     pocket_compare.py score NEW/model --data ../shared/data --out new.json --seeds 5
     pocket_compare.py table old.json new.json
 
-The scores of the first pocket and of the second, which ships, are in tests/fixtures (both from one H200 within half an
-hour, 2026-11-20, torch 2.11): docs/pretrain.md shows them side by side.
+The scores of the first pocket and of the second, which ships, are in tests/fixtures (both from one H200 within half
+an hour, 2026-11-20, torch 2.11): docs/pretrain.md shows them side by side.
 
 `score` writes each score as it is known, and a second call does what is missing; `--workers` are processes that share
 the work. A fine-tuning is the recipe `pocket` (4 epochs, 3e-4) with `head_rate` 10, since otherwise what an encoder

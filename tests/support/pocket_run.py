@@ -47,9 +47,14 @@ RECIPE |= json.loads(os.environ.get("POCKET_RECIPE", "{}"))  # a rehearsal's
 RUNS: dict[str, dict[str, Any]] = {
     "taught": {"teacher": str(GOODS / "teacher"), "teacher_weight": 4.0},
     "plain": {},
-    # Small steps, so that there are many of them in its minutes; twelve layers that are drawn need some 300 of warm-up.
+    # Small steps, so that there are many in its minutes; twelve layers that are drawn need some 300 of warm-up.
     "emerging": {
-        "init": "random", "batch_tokens": 32_768, "learning_rate": 1.5e-3, "warmup": 0.05, "keep": "log", "checkpoints": 12,
+        "init": "random",
+        "batch_tokens": 32_768,
+        "learning_rate": 1.5e-3,
+        "warmup": 0.05,
+        "keep": "log",
+        "checkpoints": 12,
     },
 }
 TOGETHER = 4
