@@ -38,7 +38,7 @@ class _Recipe:
 
 
 _RECIPES: Mapping[str, _Recipe] = {
-    # As many as teach the pocket model the rules in half a minute, and few enough that it still errs.
+    # As many as taught the first pocket the rules in half a minute, and few enough that it still erred.
     "demo/sentiment": _Recipe((1200, 200, 400), "classification", ("negative", "positive"), "accuracy"),
     "demo/entailment": _Recipe(
         (3000, 300, 600), "classification", ("entailment", "neutral", "contradiction"), "accuracy", version=2

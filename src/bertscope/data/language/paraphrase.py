@@ -2,8 +2,8 @@
 
 They do where one is the other turned round: active or passive, either order of gift and recipient, another place for
 the time, synonyms. They don't where a word means something else, or where roles or qualities are swapped: the words
-are the same, but somebody else does it, or is the sad one. Swaps are hard: of themselves they don't teach the pocket
-model to compare two sentences at all. Other words against synonyms do.
+are the same, but somebody else does it, or is the sad one. Swaps are hard: of themselves they didn't teach the first
+pocket to compare two sentences at all. Other words against synonyms do.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A clause says that something was good or bad; negation turns that round; two cla
 contrast makes the main one decides. Each construction has as many positive as negative sentences, negation meets
 praise as often as blame, and in a contrast the clauses disagree: word order decides, and a bag of words stays near
 chance. It isn't quite at chance: in plain sentences, and where a plain clause stands beside a negated one, words
-lean towards their label, which is what lets the pocket model find the task at all: without that lean it stayed at
+lean towards their label, which is what let the first pocket find the task at all: without that lean it stayed at
 chance. Some adjectives occur in the test set alone.
 """
 
