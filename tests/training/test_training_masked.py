@@ -23,6 +23,7 @@ from bertscope.training.finetune.question import FinetuneConfig, finetune
 from planted_words import guesser, guessing_task
 from quick_configs import QUICK_LOTTERY
 from running import made_by
+from short_training import make_task
 
 FEW = FinetuneConfig(epochs=2, learning_rate=1e-3)
 
@@ -49,6 +50,15 @@ def test_random_weights_begin_anew(_pocket):
     base = guesser(_pocket.tokenizer)
     trained = finetune(base, guessing_task(20), replace(FEW, init="random", epochs=1))
     assert trained.result["before"].value < 0.2 and trained.encoder.record.origin.init == "random"
+
+
+def test_what_guesses_already_learns_as_fast_as_the_rest_by_any_recipe(_pocket):
+    config = FinetuneConfig("pocket", epochs=1)
+    rates = [
+        finetune(base, task, config).result.provenance["settings"]["head_rate"]
+        for base, task in ((guesser(_pocket.tokenizer), guessing_task(20)), (_pocket, make_task()))
+    ]
+    assert rates == [1, 10]
 
 
 def test_a_base_that_does_not_guess_is_refused(tiny):
