@@ -15,7 +15,7 @@ from browsing import CHROMIUM, QUIET
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = "on the whole, the kitchen was horrible."
-DENIED = "this time, the staff were far from slow."
+DENIED = "the ending was not dull."
 MOST = 1_500_000
 """Bytes of all of them."""
 
@@ -27,7 +27,7 @@ def settle(page: Any) -> None:
 
 
 def overview(page: Any) -> None:
-    page.locator("[data-head='9.11']").click()
+    page.locator("[data-head='6.6']").click()
     settle(page)
 
 
@@ -41,10 +41,10 @@ def read(page: Any, text: str) -> None:
 def switched(page: Any) -> None:
     read(page, DENIED)
     page.locator("[data-sets=where][value='0']").check()
-    for head in ("9.11", "12.4", "11.6"):
+    for head in ("9.11", "7.5", "12.4"):
         page.locator(f"[data-head='{head}']").click(modifiers=["Shift"])
         settle(page)
-    page.locator("[data-part='mlp:1']").click()
+    page.locator("[data-part='mlp:2']").click()
     settle(page)
 
 
@@ -62,7 +62,7 @@ def grafted(page: Any) -> None:
 def one_head(page: Any) -> None:
     page.get_by_role("button", name="Clear all").click()
     page.locator("[data-sets=act][value=look]").check()
-    page.locator("[data-head='9.11']").click()
+    page.locator("[data-head='6.6']").click()
     settle(page)
 
 
@@ -82,7 +82,7 @@ def word(page: Any) -> None:
 def compared(page: Any) -> None:
     page.get_by_role("button", name="Forget it").click()
     page.get_by_role("button", name="rows, wrong ones first").click()
-    page.locator("#part").fill("head:9.11 mlp:1")
+    page.locator("#part").fill("head:6.6 mlp:2")
     page.locator("#part").press("Enter")
     settle(page)
     page.locator(".typing summary").click()
