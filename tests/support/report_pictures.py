@@ -40,7 +40,7 @@ def main(inspected: str, demo: str) -> None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET) as browser:
-        for file, width, height, take in ((inspected, 1180, 1100, first_screen), (demo, 1280, 900, head_card)):
+        for file, width, height, take in ((inspected, 1180, 1200, first_screen), (demo, 1280, 900, head_card)):
             page = browser.new_context(viewport={"width": width, "height": height}, offline=True).new_page()
             page.goto(Path(file).resolve().as_uri())
             take(page)
