@@ -245,10 +245,10 @@ def test_wrong_settings_are_refused(settings, message):
 
 def test_recipes_fill_what_is_left_open():
     assert FinetuneConfig("pocket").settled(768, 100) == FinetuneConfig(
-        "pocket", epochs=4, learning_rate=3e-4, warmup=0.1
+        "pocket", epochs=4, learning_rate=3e-4, warmup=0.1, head_rate=10.0
     )
     assert FinetuneConfig("paper").settled(192, 100) == FinetuneConfig(
-        "paper", epochs=3, learning_rate=2e-5, warmup=0.0
+        "paper", epochs=3, learning_rate=2e-5, warmup=0.0, head_rate=1.0
     )
     assert FinetuneConfig(epochs=9).settled(768, 100).epochs == 9
 
