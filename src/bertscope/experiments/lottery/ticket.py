@@ -126,9 +126,9 @@ def _retrained(
     from bertscope.training.checkpoint import Checkpoint
     from bertscope.training.loop import train
     from bertscope.training.objective import Labelled
-    from bertscope.training.task_kinds import with_task_head
+    from bertscope.training.task_kinds import has_new_head, with_task_head
 
-    settings = config.training.settled(base.hidden_size, len(task.train))
+    settings = config.training.settled(base.hidden_size, len(task.train), new_head=has_new_head(task))
     name = f"{config.arm} ticket of {base.name} on {task.name}"
     learned = DataRecord(task.fingerprint, task.name, task.kind, task.labels)
     origin = Origin(ticket.name, base.record, learned, settings.seed, settings.init, to_json(config))
